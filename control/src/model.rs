@@ -1,0 +1,517 @@
+//! A valid configuration: every limit of every profile already holds, every default is filled in.
+//!
+//! `config` is the only maker of these values. Names are kept as written; references by
+//! name have been checked to lead somewhere.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tables::{HashSeed, Mac};
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// `[dataplane]`
+    pub dataplane: Dataplane,
+    /// `[[port]]`, in the order of the file.
+    pub ports: Vec<Port>,
+    /// `[admin]`
+    pub admin: Admin,
+    /// `[[client_zone]]` (Z-4)
+    pub client_zones: Vec<ClientZone>,
+    /// `[[service]]`
+    pub services: Vec<Service>,
+    /// `[[forwarding_rule]]`
+    pub rules: Vec<ForwardingRule>,
+}
+
+/// `[dataplane]`: what cannot change without a restart, but the Maglev defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataplane {
+    /// CPU ids, one worker each; empty: every CPU but the first.
+    pub workers: Vec<u16>,
+    /// Whether to use huge pages.
+    pub hugepages: Hugepages,
+    /// EAL memory, bytes.
+    pub memory: u64,
+    /// Capacity of the connection table for IPv4, entries.
+    pub conntrack_entries: u32,
+    /// The same for IPv6.
+    pub conntrack_entries_v6: u32,
+    /// Keys selection and Maglev.
+    pub hash_seed: HashSeed,
+    /// What a worker does when nothing arrives.
+    pub idle: Idle,
+    /// Passed through to DPDK.
+    pub eal_args: Vec<String>,
+}
+
+/// `hugepages`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hugepages {
+    /// Use them if they are there.
+    #[default]
+    Auto,
+    /// Refuse to start without.
+    Require,
+    /// Ordinary pages (EAL `--no-huge`).
+    Off,
+}
+
+/// `idle`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Idle {
+    /// Never sleep.
+    Spin,
+    /// Sleep when queues stay empty.
+    #[default]
+    Adaptive,
+}
+
+/// `[[port]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Its name.
+    pub name: Arc<str>,
+    /// A PCI address or a DPDK vdev string.
+    pub device: String,
+    /// Its own addresses with their on-link prefixes.
+    pub addresses: Vec<IpNet>,
+    /// Next hops for what is not on link, at most one per family.
+    pub gateways: Vec<IpAddr>,
+    /// The largest IP packet, bytes.
+    pub mtu: u16,
+    /// ICMP answers a second a worker (N-3).
+    pub icmp_rate: u32,
+    /// Echo to a VIP that no rule takes ICMP for.
+    pub answer_echo: bool,
+    /// Fragment what is too big and may be (D-8).
+    pub fragment_oversize: bool,
+    /// VLAN id, 0: untagged.
+    pub vlan: u16,
+    /// The host interface's name; empty: none.
+    pub host_interface: String,
+    /// Static neighbours.
+    pub neighbours: Vec<(IpAddr, Mac)>,
+}
+
+/// `[encapsulation]`, a service's own keys already merged over it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encapsulation {
+    /// The tunnel.
+    pub kind: EncapsulationKind,
+    /// Outer sources, at most one per family.
+    pub source: Vec<IpAddr>,
+    /// The GRE key field.
+    pub gre_key: GreKey,
+    /// The outer DSCP.
+    pub dscp: Dscp,
+    /// The outer TTL or hop limit.
+    pub ttl: u8,
+}
+
+/// `kind`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EncapsulationKind {
+    /// IP in IP: 4in4, 6in4, 4in6, 6in6 as the two addresses need.
+    #[default]
+    Ipip,
+    /// GRE (RFC 2784, RFC 2890).
+    Gre,
+}
+
+/// `gre_key`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GreKey {
+    /// No key field.
+    #[default]
+    None,
+    /// One per service, derived from its name: the same on every appliance.
+    Service,
+    /// This one.
+    Number(u32),
+}
+
+/// `dscp`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dscp {
+    /// The inner packet's.
+    #[default]
+    Copy,
+    /// Zero.
+    Zero,
+    /// This one, 0 to 63.
+    Number(u8),
+}
+
+/// `[admin]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Admin {
+    /// Where metrics and the JSON API listen.
+    pub listen: String,
+    /// The control socket's path.
+    pub socket: String,
+}
+
+/// `[[client_zone]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientZone {
+    /// Sources in it.
+    pub prefix: IpNet,
+    /// The zone that they are in.
+    pub zone: Arc<str>,
+}
+
+/// `profile` (section 0)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The superset (P-4).
+    #[default]
+    Native,
+    /// Google Cloud, external passthrough.
+    GcpExternal,
+    /// Google Cloud, internal passthrough.
+    GcpInternal,
+    /// Azure.
+    Azure,
+}
+
+/// `session_affinity` (S-1); `azure`'s `distribution` is mapped onto it (P-3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Affinity {
+    /// Five-tuple where the packet has ports, else three-tuple.
+    #[default]
+    None,
+    /// The same.
+    ClientIpPortProto,
+    /// Three-tuple.
+    ClientIpProto,
+    /// Two-tuple.
+    ClientIp,
+    /// One-tuple.
+    ClientIpNoDestination,
+}
+
+/// `tracking_mode`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum TrackingMode {
+    /// T-6
+    #[default]
+    PerConnection,
+    /// T-7
+    PerSession,
+}
+
+/// `connection_persistence_on_unhealthy_backends` (section 2)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Persistence {
+    /// H-1
+    #[default]
+    DefaultForProtocol,
+    /// H-2
+    NeverPersist,
+    /// H-3
+    AlwaysPersist,
+}
+
+/// `[[service]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whose rules it follows.
+    pub profile: Profile,
+    /// What the selection hash is over.
+    pub affinity: Affinity,
+    /// What a connection is.
+    pub tracking_mode: TrackingMode,
+    /// Whether entries outlive their backend's health.
+    pub persistence: Persistence,
+    /// T-8; the profile's default where the file gives none.
+    pub idle_timeout: Duration,
+    /// T-13
+    pub draining_timeout: Duration,
+    /// `locality_lb_policy = "WEIGHTED_MAGLEV"`
+    pub weighted: bool,
+    /// Prime.
+    pub maglev_table_size: u32,
+    /// `initial_health = "healthy"`
+    pub initially_healthy: bool,
+    /// How packets reach its backends.
+    pub encapsulation: Encapsulation,
+    /// Section 4.
+    pub zonal_affinity: ZonalAffinity,
+    /// Present exactly when there is a failover group (E-8, E-10).
+    pub failover: Option<FailoverPolicy>,
+    /// Its check, if it has one.
+    pub health_check: Option<HealthCheck>,
+    /// Its backends.
+    pub groups: Vec<Group>,
+}
+
+/// `[service.zonal_affinity]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZonalAffinity {
+    /// Z-1
+    #[default]
+    Disabled,
+    /// Z-2
+    StayWithinZone,
+    /// Z-3, with the spillover ratio.
+    SpillCrossZone(Ratio),
+}
+
+/// `[service.failover_policy]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FailoverPolicy {
+    /// E-3, E-5
+    pub ratio: Ratio,
+    /// E-4, E-6
+    pub drop_traffic_if_unhealthy: bool,
+    /// T-10
+    pub connection_draining_on_failover: bool,
+}
+
+/// `[service.health_check]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct HealthCheck {
+    /// How to ask.
+    pub protocol: CheckProtocol,
+    /// Where.
+    pub port: u16,
+    /// HTTP kinds: the path.
+    pub request_path: String,
+    /// HTTP kinds: the host header; empty: the probed address.
+    pub host: String,
+    /// Between checks.
+    pub interval: Duration,
+    /// Over the whole probe.
+    pub timeout: Duration,
+    /// Consecutive successes to healthy.
+    pub healthy_threshold: u32,
+    /// Consecutive failures to unhealthy.
+    pub unhealthy_threshold: u32,
+    /// Which address is probed.
+    pub target: CheckTarget,
+}
+
+/// `protocol` of a check (W-4)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[allow(missing_docs, reason = "the protocols' own names")]
+pub enum CheckProtocol {
+    Http,
+    Https,
+    Http2,
+    Tcp,
+    Ssl,
+    Grpc,
+}
+
+/// `target` of a check (W-8)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckTarget {
+    /// The VIP, through the encapsulation.
+    #[default]
+    Vip,
+    /// The backend's own address.
+    Address,
+}
+
+/// `[[service.group]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Primary or failover.
+    pub role: Role,
+    /// Its backends' zone (Z-4).
+    pub zone: Option<Arc<str>>,
+    /// Its backends.
+    pub backends: Vec<Backend>,
+}
+
+/// `role`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Serves first.
+    #[default]
+    Primary,
+    /// Serves when too few primaries can (E-3, E-5).
+    Failover,
+}
+
+/// One backend of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backend {
+    /// Its name, unique in its group.
+    pub name: Arc<str>,
+    /// Where encapsulated packets are sent to.
+    pub address: IpAddr,
+    /// Its static weight, 0 to 1000 (W-3).
+    pub weight: Option<u16>,
+}
+
+/// `protocol` of a rule (F-1)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[allow(missing_docs, reason = "the protocols' own names")]
+pub enum RuleProtocol {
+    Tcp,
+    Udp,
+    /// Every IP protocol.
+    L3Default,
+}
+
+/// `ports` of a rule (F-2)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// `"ALL"`
+    All,
+    /// Single ports and ranges, as inclusive bounds.
+    Ranges(Vec<(u16, u16)>),
+}
+
+/// `[[forwarding_rule]]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForwardingRule {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The VIP, a host prefix where the file gives an address.
+    pub address: IpNet,
+    /// TCP, UDP or all.
+    pub protocol: RuleProtocol,
+    /// Which destination ports.
+    pub ports: Ports,
+    /// The service's name.
+    pub service: Arc<str>,
+    /// Clients that may use it; empty: all.
+    pub client_allow: Vec<IpNet>,
+}
+
+/// An exact decimal between 0 and 1 as it was written: `numerator / denominator`, the denominator
+/// a power of ten (E-7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Default for Ratio {
+    fn default() -> Self {
+        Self { numerator: 0, denominator: 1 }
+    }
+}
+
+/// Why a text is no [`Ratio`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RatioError {
+    /// Not a decimal number.
+    #[error("not a decimal number")]
+    NotANumber,
+    /// Below 0 or above 1.
+    #[error("not within 0.0 to 1.0")]
+    OutOfRange,
+    /// Finer than can be compared exactly.
+    #[error("more than 18 decimal places")]
+    TooFine,
+}
+
+impl Ratio {
+    /// 0.0
+    pub fn is_zero(self) -> bool {
+        self.numerator == 0
+    }
+
+    /// Whether `part / whole >= self`, exactly. An empty whole meets no ratio but zero.
+    pub fn is_met_by(self, part: usize, whole: usize) -> bool {
+        part as u128 * u128::from(self.denominator) >= whole as u128 * u128::from(self.numerator)
+            && (whole > 0 || self.is_zero())
+    }
+}
+
+impl std::str::FromStr for Ratio {
+    type Err = RatioError;
+
+    /// Reads a TOML number: `0.07`, `1`, `7e-2`, `+0.5`, `0.000_1`.
+    fn from_str(text: &str) -> Result<Self, RatioError> {
+        let text = text.replace('_', "");
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((m, e)) => (m, e.parse::<i32>().map_err(|_| RatioError::NotANumber)?),
+            None => (text.as_str(), 0),
+        };
+        let (negative, mantissa) = match mantissa.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{whole}{fraction}");
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(RatioError::NotANumber);
+        }
+        let significant = digits.trim_start_matches('0');
+        let trimmed = significant.trim_end_matches('0');
+        if trimmed.is_empty() {
+            return Ok(Self::default());
+        }
+        if negative {
+            return Err(RatioError::OutOfRange);
+        }
+        // The value is `trimmed` × 10^-places.
+        let dropped = (significant.len() - trimmed.len()) as i64;
+        let places = fraction.len() as i64 - i64::from(exponent) - dropped;
+        if places < trimmed.len() as i64 && (places, trimmed) != (0, "1") {
+            return Err(RatioError::OutOfRange);
+        }
+        if places > 18 {
+            return Err(RatioError::TooFine);
+        }
+        let numerator = trimmed.parse().map_err(|_| RatioError::TooFine)?;
+        Ok(Self { numerator, denominator: 10u64.pow(places as u32) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_compared_on_the_decimal_that_was_written() {
+        let ratio = |text: &str| text.parse::<Ratio>();
+        // E-7: in binary floating point 0.07 × 100 is more than 7.
+        assert!(ratio("0.07").expect("valid").is_met_by(7, 100));
+        assert!(!ratio("0.07").expect("valid").is_met_by(69, 1000));
+        assert_eq!(ratio("7e-2"), ratio("0.070"));
+        assert_eq!(ratio("1"), ratio("+1.000"));
+        assert_eq!(ratio("1.0e0"), ratio("0.01e2"));
+        assert!(ratio("1.0").expect("valid").is_met_by(3, 3));
+        assert_eq!(ratio("-0.0"), Ok(Ratio::default()));
+        assert!(ratio("0").expect("valid").is_met_by(0, 0));
+        assert!(!ratio("0.1").expect("valid").is_met_by(0, 0));
+    }
+
+    #[test]
+    fn ratios_outside_their_range_are_refused() {
+        let error = |text: &str| text.parse::<Ratio>().expect_err(text);
+        for text in ["1.01", "2", "-0.01", "1e1", "10", "1.000000001"] {
+            assert_eq!(error(text), RatioError::OutOfRange, "{text}");
+        }
+        for text in ["", "nan", "inf", ".", "0x1", "1e", "--1"] {
+            assert_eq!(error(text), RatioError::NotANumber, "{text}");
+        }
+        assert_eq!(error("0.0000000000000000001"), RatioError::TooFine);
+    }
+}

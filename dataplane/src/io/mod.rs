@@ -1,0 +1,47 @@
+//! Where frames come from and go to.
+
+use arrayvec::ArrayVec;
+use tables::PortId;
+
+use crate::batch::{BURST, Batch};
+
+/// A frame's bytes, contiguous, with room in front of them.
+pub trait Frame {
+    /// The bytes, from the Ethernet header on.
+    fn bytes(&self) -> &[u8];
+    /// The bytes, to change.
+    fn bytes_mut(&mut self) -> &mut [u8];
+    /// Moves the start of the frame: `grow` > 0 claims that many bytes of headroom (their content
+    /// is undefined), < 0 gives bytes back. False, and nothing changed, if there is no room.
+    fn move_start(&mut self, grow: isize) -> bool;
+    /// Cuts the frame to `len` bytes; a longer `len` changes nothing.
+    fn truncate(&mut self, len: usize);
+}
+
+/// One worker's way to the ports and to the host.
+pub trait Io {
+    /// What frames are kept in.
+    type Frame: Frame;
+
+    /// Takes what has arrived, over all ports, up to a burst.
+    fn receive(&mut self, batch: &mut Batch<Self::Frame>);
+
+    /// Sends frames out of one port, in order. Those that the port did not take stay in `frames`.
+    fn transmit(&mut self, port: PortId, frames: &mut ArrayVec<Self::Frame, BURST>);
+
+    /// Hands a frame to the host side of `port`; gives it back when there is none, or no room.
+    fn punt(&mut self, port: PortId, frame: Self::Frame) -> Result<(), Punt>;
+
+    /// Sends what the host has for the network, a bounded number of frames; returns how many were
+    /// sent and how many could not be.
+    fn forward_from_host(&mut self) -> (u64, u64);
+}
+
+/// Why the host did not get a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Punt {
+    /// The port has no host interface.
+    NoInterface,
+    /// The ring to the host is full.
+    Full,
+}

@@ -1,0 +1,18 @@
+//! The packet's way: parse, classify, track, select, encapsulate, transmit.
+//!
+//! Read [`worker`] first: it is the whole way on one page. Each stage takes a [`batch::Batch`] and
+//! leaves its result in it:
+//!
+//! - [`parse`]: frame → [`Parsed`](parse::Parsed), or an outcome;
+//! - [`classify`]: destination → rule, service (F-1 to F-4);
+//! - [`track`]: the connection table (D-2 to D-4);
+//! - [`select`]: Maglev, for what is not tracked (S-1, S-2);
+//! - [`encap`]: the outer header (D-8);
+//! - [`tx`]: out, to the network or to the host; every packet is counted here, once (D-7);
+//! - [`io`]: where frames come from and go to: DPDK, memory, captures.
+//!
+//! This crate must not know configuration, policy or health: it reads [`tables`] and nothing else.
+
+pub mod batch;
+pub mod io;
+pub mod parse;

@@ -1,0 +1,71 @@
+//! What the control thread publishes and the workers read.
+//!
+//! One [`Tables`] value is a whole, immutable picture of the configuration, the health of the
+//! backends and the policy's verdict (D-5). Control builds a new one for every change and hands
+//! it to the workers through [`publish`]; a worker takes it once a burst and only indexes.
+//!
+//! In reading order:
+//!
+//! - [`flow`]: a packet's five-tuple as words, the [`FieldSet`]s that mask it, the selection hash;
+//! - [`plan`]: profile × affinity × tracking mode × persistence, compiled per packet class (D-1);
+//! - [`rules`]: destination → rule (F-1 to F-4);
+//! - [`service`]: a service's plan and the pools that it may choose from;
+//! - [`maglev`]: a hash → the member of a pool (S-2 to S-5);
+//! - [`slot`]: backend slots, their epochs (D-2), and [`template`]: their outer headers (D-8);
+//! - [`outcome`] and [`counters`]: how every packet ends, and how often (D-7);
+//! - [`publish`]: how a snapshot reaches the workers and is freed.
+//!
+//! This crate must not know DPDK, tokio, serde, files or clocks. `unsafe` stays in `publish.rs`.
+
+pub mod counters;
+pub mod flow;
+pub mod maglev;
+pub mod outcome;
+pub mod plan;
+pub mod port;
+pub mod prefix;
+pub mod publish;
+pub mod rules;
+pub mod service;
+pub mod slot;
+pub mod template;
+pub mod time;
+
+pub use counters::{Counters, WorkerCounters};
+pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
+pub use maglev::Maglev;
+pub use outcome::Outcome;
+pub use plan::{ClassPlan, PacketClass, Plan};
+pub use port::{Mac, Port, PortId};
+pub use prefix::PrefixMap;
+pub use rules::{Rule, RuleId, RuleTable};
+pub use service::{Pool, Service, ServiceId, ZoneId};
+pub use slot::{EpochAge, Lifetime, SlotEpochs, SlotId, SlotTable};
+pub use template::Template;
+pub use time::Tick;
+
+/// One immutable snapshot of everything that a worker reads (D-5).
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// Counts publications; for logs and tests, never for a decision.
+    pub generation: u64,
+    /// Keys the selection hash (D-6).
+    pub seed: HashSeed,
+    /// The ports, indexed by [`PortId`].
+    pub ports: Box<[Port]>,
+    /// The forwarding rules.
+    pub rules: RuleTable,
+    /// The services, indexed by [`ServiceId`]; `None` where an id is unused.
+    pub services: Box<[Option<Service>]>,
+    /// Backend slots: epochs and outer headers, indexed by [`SlotId`].
+    pub slots: SlotTable,
+    /// Source prefix → client zone, longest match (Z-4).
+    pub client_zones: PrefixMap<ZoneId>,
+}
+
+impl Tables {
+    /// The service with this id, if these Tables have it.
+    pub fn service(&self, id: ServiceId) -> Option<&Service> {
+        self.services.get(usize::from(id.0))?.as_ref()
+    }
+}

@@ -1,0 +1,88 @@
+//! How a packet ends: in exactly one of these (D-7).
+
+macro_rules! outcomes {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// The one way in which a received packet ended. What arrived is the sum of the outcomes
+        /// and of what is still held.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Outcome {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Outcome {
+            /// Every outcome, in the order of the counters.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name in metrics, logs and the output of commands.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// One sentence for a person.
+            pub const fn describe(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($doc,)+),)+
+                }
+            }
+        }
+    };
+}
+
+outcomes! {
+    /// Encapsulated and sent to a backend.
+    Forwarded = "forwarded",
+    /// Handed to the host interface.
+    Host = "host",
+    /// For the host, but the port has no host interface.
+    NoHostInterface = "no_host_interface",
+    /// For the host, but its ring was full.
+    HostFull = "host_full",
+    /// To a unicast Ethernet address that is not the port's, or from the port's own.
+    NotOurMac = "not_our_mac",
+    /// Of another VLAN than the port's (N-4).
+    WrongVlan = "wrong_vlan",
+    /// The frame is shorter than the IP packet says: cut on its way in.
+    RxTruncated = "rx_truncated",
+    /// An Ethernet or IP header that is too short or contradicts itself.
+    MalformedIp = "malformed_ip",
+    /// A TCP, UDP or ICMP header that is too short or contradicts itself.
+    MalformedL4 = "malformed_l4",
+    /// To an address that a rule claims, but no rule takes it (F-4).
+    VipNoRule = "vip_no_rule",
+    /// The client is not in the rule's client_allow.
+    ClientDenied = "client_denied",
+    /// Nobody was eligible (E-1, E-4, E-6).
+    NoEligibleBackend = "no_eligible_backend",
+    /// A non-first fragment of TCP whose first fragment is not known (S-6).
+    FragmentNoFirst = "fragment_no_first",
+    /// Larger than the next hop's MTU after encapsulation.
+    TooBig = "too_big",
+    /// The next hop's Ethernet address is not known.
+    NextHopUnresolved = "next_hop_unresolved",
+    /// From one of our tunnel sources with an encapsulation's protocol: our own packet came back (N-5).
+    Loop = "loop",
+    /// No room in the buffer for the outer header.
+    NoHeadroom = "no_headroom",
+    /// The transmit queue was full.
+    TxFull = "tx_full",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_numbered_as_listed_and_named_apart() {
+        for (i, outcome) in Outcome::ALL.iter().enumerate() {
+            assert_eq!(*outcome as usize, i);
+        }
+        let names: std::collections::BTreeSet<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
+        assert_eq!(names.len(), Outcome::COUNT);
+    }
+}

@@ -1,0 +1,36 @@
+//! A port as a worker sees it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A port's number: an index into [`crate::Tables::ports`] and the order of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PortId(pub u8);
+
+/// An Ethernet address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+impl std::fmt::Display for Mac {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Its name, for logs.
+    pub name: Arc<str>,
+    /// Its own Ethernet address.
+    pub mac: Mac,
+    /// Its VLAN id, 0: untagged (N-4).
+    pub vlan: u16,
+    /// The largest IP packet that it sends, in bytes.
+    pub mtu: u16,
+    /// Whether any destination address is taken (captures only).
+    pub any_mac: bool,
+    /// Its own IP addresses.
+    pub addresses: Box<[IpAddr]>,
+}

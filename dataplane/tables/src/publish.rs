@@ -1,0 +1,1 @@
+//! How Tables reach the workers and are freed (D-5).

@@ -1,0 +1,1 @@
+//! Small safe types over dpdk-sys.

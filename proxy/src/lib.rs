@@ -1,0 +1,1 @@
+//! Proxy services: SNI routes, zonal failover.

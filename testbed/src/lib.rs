@@ -1,0 +1,1 @@
+//! Network-namespace topologies, backends that decapsulate, clients.

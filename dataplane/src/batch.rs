@@ -69,6 +69,8 @@ pub struct Packet<F> {
     pub why: Why,
     /// What became of its entry.
     pub entry: Entry,
+    /// The port that it leaves by; valid once encapsulated.
+    pub egress: PortId,
     /// Set once, by the stage where the packet's way ends.
     pub outcome: Option<Outcome>,
 }
@@ -86,6 +88,7 @@ impl<F> Packet<F> {
             slot: None,
             why: Why::Undecided,
             entry: Entry::None,
+            egress: PortId::default(),
             outcome: None,
         }
     }

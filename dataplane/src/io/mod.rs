@@ -1,9 +1,14 @@
 //! Where frames come from and go to.
 
+pub mod mem;
+
 use arrayvec::ArrayVec;
 use tables::PortId;
 
 use crate::batch::{BURST, Batch};
+
+/// The most ports that one appliance can have.
+pub const MAX_PORTS: usize = 8;
 
 /// A frame's bytes, contiguous, with room in front of them.
 pub trait Frame {

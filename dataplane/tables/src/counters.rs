@@ -74,7 +74,13 @@ impl WorkerCounters {
     /// Counts one packet's end.
     #[inline]
     pub fn end(&self, outcome: Outcome) {
-        add(&self.outcomes[outcome as usize], 1);
+        self.end_many(outcome, 1);
+    }
+
+    /// Counts `n` packets that ended alike.
+    #[inline]
+    pub fn end_many(&self, outcome: Outcome, n: u64) {
+        add(&self.outcomes[outcome as usize], n);
     }
 
     /// Counts `n` of an event.

@@ -1,0 +1,64 @@
+//! The end of every packet's way: out, to the host, or dropped; each is counted here, once (D-7).
+
+use arrayvec::ArrayVec;
+use tables::counters::Event;
+use tables::{Outcome, PortId, WorkerCounters};
+
+use crate::batch::{BURST, Batch, Packet};
+use crate::io::{Io, MAX_PORTS, Punt};
+
+/// Sees each packet just before its frame leaves; the outcome is `None` for one that is about to
+/// be sent. `()` sees nothing and costs nothing.
+pub trait Observe<F> {
+    /// One packet, every stage's result in it.
+    fn packet(&mut self, packet: &Packet<F>);
+}
+
+impl<F> Observe<F> for () {
+    fn packet(&mut self, _: &Packet<F>) {}
+}
+
+/// Empties the batch.
+pub fn stage<I: Io>(
+    batch: &mut Batch<I::Frame>,
+    io: &mut I,
+    counters: &WorkerCounters,
+    observer: &mut impl Observe<I::Frame>,
+) {
+    let mut leaving: [ArrayVec<I::Frame, BURST>; MAX_PORTS] = Default::default();
+    for packet in batch.0.drain(..) {
+        observer.packet(&packet);
+        match (packet.outcome, leaving.get_mut(usize::from(packet.egress.0))) {
+            (None, Some(queue)) => queue.push(packet.frame),
+            (None, None) => counters.end(Outcome::NextHopUnresolved),
+            (Some(Outcome::Host), _) => counters.end(punt(packet, io)),
+            (Some(outcome), _) => counters.end(outcome),
+        }
+    }
+    for (number, frames) in leaving.iter_mut().enumerate().filter(|(_, f)| !f.is_empty()) {
+        transmit(PortId(number as u8), frames, io, counters);
+    }
+}
+
+fn transmit<I: Io>(
+    port: PortId,
+    frames: &mut ArrayVec<I::Frame, BURST>,
+    io: &mut I,
+    counters: &WorkerCounters,
+) {
+    let offered = frames.len();
+    io.transmit(port, frames);
+    let sent = offered - frames.len();
+    counters.end_many(Outcome::Forwarded, sent as u64);
+    counters.end_many(Outcome::TxFull, frames.len() as u64);
+    counters.add(Event::Sent, sent as u64);
+    frames.clear();
+}
+
+fn punt<I: Io>(packet: Packet<I::Frame>, io: &mut I) -> Outcome {
+    match io.punt(packet.port, packet.frame) {
+        Ok(()) => Outcome::Host,
+        Err(Punt::NoInterface) => Outcome::NoHostInterface,
+        Err(Punt::Full) => Outcome::HostFull,
+    }
+}

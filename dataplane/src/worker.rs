@@ -1,0 +1,59 @@
+//! One worker: a burst's whole way, run to completion on one core.
+
+use std::sync::Arc;
+
+use tables::counters::Event;
+use tables::publish::Reader;
+use tables::{Counters, Tables, Tick};
+
+use crate::batch::Batch;
+use crate::encap::Identifiers;
+use crate::io::Io;
+use crate::track::Tracker;
+use crate::tx::Observe;
+use crate::{classify, encap, parse, select, tx};
+
+/// Everything that a worker owns or shares; nothing here is locked.
+pub struct Worker<I: Io, O = ()> {
+    /// The ports and the host.
+    pub io: I,
+    /// The newest Tables (D-5).
+    pub tables: Reader<Tables>,
+    /// The connection table, shared by all workers, and this one's insert limit (D-3, D-4).
+    pub tracker: Tracker,
+    /// Everyone's counters; this worker writes its own.
+    pub counters: Arc<Counters>,
+    /// Which of the counters are this worker's.
+    pub number: usize,
+    /// The outer headers' identifications.
+    pub identifiers: Identifiers,
+    /// Sees every packet before it leaves.
+    pub observer: O,
+    /// Empty between steps.
+    pub batch: Batch<I::Frame>,
+}
+
+impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
+    /// Takes one burst the whole way at the moment `now`; returns how many packets it had.
+    pub fn step(&mut self, now: Tick) -> usize {
+        let counters = self.counters.worker(self.number);
+        let batch = &mut self.batch;
+        self.io.receive(batch);
+        let received = batch.0.len();
+        counters.add(Event::Received, received as u64);
+
+        let tables = self.tables.current();
+        parse::stage(batch, tables);
+        classify::stage(batch, tables);
+        self.tracker.look_up(batch, tables, now, counters);
+        select::stage(batch, tables);
+        self.tracker.record(batch, tables, now, counters);
+        encap::stage(batch, tables, &mut self.identifiers);
+        tx::stage(batch, &mut self.io, counters, &mut self.observer);
+
+        let (sent, dropped) = self.io.forward_from_host();
+        counters.add(Event::FromHost, sent + dropped);
+        counters.add(Event::FromHostDropped, dropped);
+        received + (sent + dropped) as usize
+    }
+}

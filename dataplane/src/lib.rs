@@ -14,5 +14,7 @@
 //! This crate must not know configuration, policy or health: it reads [`tables`] and nothing else.
 
 pub mod batch;
+pub mod encap;
 pub mod io;
 pub mod parse;
+pub mod prefetch;

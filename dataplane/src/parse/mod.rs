@@ -1,6 +1,28 @@
 //! Frame → what the stages need to know of it. Never reads past the frame.
+//!
+//! In the order of the bytes: [`ethernet`] (addresses, VLAN tag), [`ipv4`] or [`ipv6`] (lengths,
+//! fragments, extension headers), [`transport`] (ports, class). How strict each is, is the table in
+//! `docs/strictness.md` (N-7).
+//!
+//! An `Err` ends the packet's way. What is wrong *behind* the IP header is no error but a
+//! [`Parsed::fault`], since it is not ours to judge unless a rule claims the address.
 
-use tables::{Flow, Outcome, PacketClass};
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bytes;
+mod ethernet;
+mod ipv4;
+mod ipv6;
+mod loop_guard;
+mod transport;
+
+use tables::{Family, Flow, Outcome, PacketClass, Port, Tables};
+
+use crate::batch::Batch;
+use crate::io::Frame;
+use crate::prefetch::prefetch;
+
+pub use loop_guard::is_loop;
 
 /// Where a packet stands in its datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,4 +64,33 @@ pub struct Parsed {
     /// What is wrong behind the IP header, if anything. It only counts when a rule claims the
     /// address: what is for the host is the host's to judge.
     pub fault: Option<Outcome>,
+}
+
+/// Reads one frame that arrived at `port`. `Err` ends its way: [`Outcome::Host`] where it is for
+/// the host whatever the rules say (not IP, or to a group's Ethernet address), else a drop.
+#[inline]
+pub fn frame(bytes: &[u8], port: &Port) -> Result<Parsed, Outcome> {
+    let (family, l3) = ethernet::payload(bytes, port)?;
+    match family {
+        Family::V4 => ipv4::packet(bytes, l3),
+        Family::V6 => ipv6::packet(bytes, l3),
+    }
+}
+
+/// Parses every packet, or ends its way. Only live packets are [`Parsed`] behind it.
+pub fn stage<F: Frame>(batch: &mut Batch<F>, tables: &Tables) {
+    for packet in batch.live() {
+        let start = packet.frame.bytes().as_ptr();
+        prefetch(start);
+        // The outer header goes into the line in front of it.
+        prefetch(start.wrapping_sub(64));
+    }
+    for packet in batch.live() {
+        let port = tables.ports.get(usize::from(packet.port.0));
+        // A port that these Tables do not know takes no address as its own.
+        match port.ok_or(Outcome::NotOurMac).and_then(|port| frame(packet.frame.bytes(), port)) {
+            Ok(parsed) => packet.parsed = parsed,
+            Err(outcome) => packet.end(outcome),
+        }
+    }
 }

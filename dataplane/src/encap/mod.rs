@@ -1,0 +1,84 @@
+//! The outer header (D-8): a template copied in front of the packet and patched.
+//!
+//! [`apply`] is the whole of it for one packet, on plain bytes; [`ipv4`] and [`ipv6`] patch,
+//! [`label`] makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. The inner packet's
+//! bytes are never touched (N-1).
+
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod identifiers;
+mod ipv4;
+mod ipv6;
+mod label;
+mod stage;
+
+use tables::{Family, Outcome, Template};
+
+use crate::io::Frame;
+use crate::parse::Parsed;
+
+pub use identifiers::Identifiers;
+pub use label::FlowLabels;
+pub use stage::stage;
+
+/// Puts the packet into the tunnel: from its IP header to its end, without the padding of a short
+/// frame. `id` is for an IPv4 outer header, `flow_label` (20 bits) for an IPv6 one. An `Err` leaves
+/// the frame as it was.
+#[inline]
+pub fn apply<F: Frame>(
+    frame: &mut F,
+    parsed: &Parsed,
+    template: &Template,
+    id: u16,
+    flow_label: u32,
+) -> Result<(), Outcome> {
+    if parsed.length > template.max_inner() {
+        return Err(Outcome::TooBig);
+    }
+    if !template.resolved() {
+        return Err(Outcome::NextHopUnresolved);
+    }
+    let header = template.header();
+    // The inner Ethernet header, tag included, makes way.
+    if !frame.move_start(header.len() as isize - parsed.l3 as isize) {
+        return Err(Outcome::NoHeadroom);
+    }
+    frame.truncate(header.len() + usize::from(parsed.length));
+    write(frame.bytes_mut(), parsed, template, id, flow_label).ok_or(Outcome::NoHeadroom)
+}
+
+/// `None` never happens behind [`apply`]'s checks; it stands where a panic would.
+#[inline]
+fn write(
+    bytes: &mut [u8],
+    parsed: &Parsed,
+    template: &Template,
+    id: u16,
+    flow_label: u32,
+) -> Option<()> {
+    copy_header(bytes, template.header())?;
+    let ip = bytes.get_mut(template.l3()..)?;
+    let outer = (template.header().len() - template.l3()) as u16;
+    // No overflow: the sum is at most the next hop's MTU.
+    let length = parsed.length.wrapping_add(outer);
+    let tos = template.tos(parsed.tos);
+    match template.outer() {
+        Family::V4 => ipv4::patch(ip.first_chunk_mut()?, template.checksum(), length, id, tos),
+        Family::V6 => ipv6::patch(ip.first_chunk_mut()?, length, flow_label, tos),
+    }
+    Some(())
+}
+
+/// Copies the header in pieces of a fixed size that overlap: a copy of a length that is only known
+/// at run time is a call, and costs more than all of this.
+#[inline]
+fn copy_header(bytes: &mut [u8], header: &[u8]) -> Option<()> {
+    const PIECE: usize = 32;
+    *bytes.first_chunk_mut::<PIECE>()? = *header.first_chunk()?;
+    if header.len() > 2 * PIECE {
+        *bytes.get_mut(PIECE..)?.first_chunk_mut::<PIECE>()? =
+            *header.get(PIECE..)?.first_chunk()?;
+    }
+    *bytes.get_mut(..header.len())?.last_chunk_mut::<PIECE>()? = *header.last_chunk()?;
+    Some(())
+}

@@ -1,0 +1,55 @@
+//! The IPv4 header (RFC 791).
+
+use tables::{Flow, Outcome};
+
+use super::bytes::{be16, chunk};
+use super::transport::{self, Transport};
+use super::{Fragment, Parsed};
+
+const MORE_FRAGMENTS: u16 = 0x2000;
+const DONT_FRAGMENT: u16 = 0x4000;
+const OFFSET: u16 = 0x1FFF;
+
+/// Reads the packet whose header starts at `l3`.
+#[inline]
+pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
+    let header: &[u8; 20] = chunk(bytes, l3).ok_or(Outcome::MalformedIp)?;
+    let [first, tos, n0, n1, i0, i1, f0, f1, _, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
+        *header;
+    let header_length = usize::from(first & 0x0F) * 4;
+    let length = be16(n0, n1);
+    let end = l3 + usize::from(length);
+    if first >> 4 != 4 || header_length < 20 || usize::from(length) < header_length {
+        return Err(Outcome::MalformedIp);
+    }
+    let l4 = l3 + header_length;
+    let payload = bytes.get(l4..end).ok_or(Outcome::RxTruncated)?;
+
+    let flags = be16(f0, f1);
+    let fragment = fragment(flags);
+    let Transport { class, sport, dport, syn, fault } = transport::ipv4(proto, fragment, payload);
+    Ok(Parsed {
+        flow: Flow::v4([s0, s1, s2, s3], [d0, d1, d2, d3], proto, sport, dport),
+        class,
+        l3: l3 as u16,
+        l4: l4 as u16,
+        length,
+        fragment,
+        fragment_id: u32::from(be16(i0, i1)),
+        syn,
+        tos,
+        dont_fragment: flags & DONT_FRAGMENT != 0,
+        fault,
+    })
+}
+
+#[inline]
+fn fragment(flags: u16) -> Fragment {
+    if flags & (OFFSET | MORE_FRAGMENTS) == 0 {
+        Fragment::Whole
+    } else if flags & OFFSET == 0 {
+        Fragment::First
+    } else {
+        Fragment::Later
+    }
+}

@@ -11,3 +11,6 @@
 //! This crate must not know mbufs; only the binary names the dataplane.
 
 pub mod model;
+pub mod plan;
+pub mod policy;
+pub mod state;

@@ -1,0 +1,142 @@
+//! The Tables that say what the state has decided.
+
+use std::sync::Arc;
+
+use tables::maglev::{self, MaglevCache};
+use tables::rules::{RulePorts, RuleProtocol, RuleSpec};
+use tables::template::MixedFamilies;
+use tables::{PrefixMap, RuleTable, ServiceId, SlotTable, Tables, rules};
+
+use super::pools::PoolBuilder;
+use super::templates;
+use super::wiring::Wiring;
+use super::zones::Zones;
+use crate::model::{self, Config, ForwardingRule, Ports};
+use crate::state::{Service, State};
+
+/// Why no Tables can be built. A configuration that was loaded does not lead here; the last good
+/// Tables go on (D-12).
+#[derive(Debug, thiserror::Error)]
+pub enum Unbuildable {
+    /// No Maglev table.
+    #[error("service \"{service}\": {error}")]
+    Maglev {
+        /// Whose.
+        service: Arc<str>,
+        /// Why.
+        error: maglev::Error,
+    },
+    /// No outer header.
+    #[error("{backend}: {error}")]
+    Template {
+        /// Whose.
+        backend: String,
+        /// Why.
+        error: MixedFamilies,
+    },
+    /// No outer source of the backend's family.
+    #[error("{backend}: [encapsulation] source has no address of its family")]
+    NoSource {
+        /// Whose.
+        backend: String,
+    },
+    /// Rules that contradict each other.
+    #[error(transparent)]
+    Rules(#[from] rules::Error),
+}
+
+/// Builds Tables, and keeps what two generations share.
+#[derive(Debug, Default)]
+pub struct Planner {
+    cache: MaglevCache,
+    generation: u64,
+}
+
+impl Planner {
+    /// The Tables that say what `state` has decided.
+    pub fn tables(&mut self, state: &State, wiring: &Wiring) -> Result<Tables, Unbuildable> {
+        let config = state.config();
+        let zones = Zones::of(config);
+        let services = self.services(state, &zones)?;
+        self.generation += 1;
+        Ok(Tables {
+            generation: self.generation,
+            seed: config.dataplane.hash_seed,
+            ports: ports(config, wiring),
+            rules: RuleTable::build(&rule_specs(config, state))?,
+            services,
+            slots: slots(config, state, wiring)?,
+            client_zones: zones.prefixes(config).collect::<PrefixMap<_>>(),
+        })
+    }
+
+    fn services(
+        &mut self,
+        state: &State,
+        zones: &Zones,
+    ) -> Result<Box<[Option<tables::Service>]>, Unbuildable> {
+        let seed = &state.config().dataplane.hash_seed;
+        let mut pools = PoolBuilder { cache: &mut self.cache, seed, zones };
+        let mut services = Vec::new();
+        for service in state.services() {
+            let place = usize::from(service.id.0);
+            if services.len() <= place {
+                services.resize(place + 1, None);
+            }
+            services[place] = Some(tables::Service {
+                name: Arc::clone(&service.config.name),
+                plan: service.plan.clone(),
+                idle_ticks: state.clock().ticks(service.config.idle_timeout),
+                pool: pools.whole(service)?,
+                zonal: pools.zonal(service)?,
+            });
+        }
+        Ok(services.into())
+    }
+}
+
+fn ports(config: &Config, wiring: &Wiring) -> Box<[tables::Port]> {
+    let port = |(number, port): (usize, &model::Port)| tables::Port {
+        name: Arc::clone(&port.name),
+        mac: wiring.mac(tables::PortId(number as u8)),
+        vlan: port.vlan,
+        mtu: port.mtu,
+        any_mac: wiring.any_mac,
+        addresses: port.addresses.iter().map(ipnet::IpNet::addr).collect(),
+    };
+    config.ports.iter().enumerate().map(port).collect()
+}
+
+fn rule_specs(config: &Config, state: &State) -> Vec<RuleSpec> {
+    config.rules.iter().filter_map(|r| Some(rule_spec(r, state.service(&r.service)?.id))).collect()
+}
+
+fn rule_spec(rule: &ForwardingRule, service: ServiceId) -> RuleSpec {
+    RuleSpec {
+        name: Arc::clone(&rule.name),
+        address: rule.address,
+        protocol: match rule.protocol {
+            model::RuleProtocol::Tcp => RuleProtocol::Tcp,
+            model::RuleProtocol::Udp => RuleProtocol::Udp,
+            model::RuleProtocol::L3Default => RuleProtocol::L3Default,
+        },
+        ports: match &rule.ports {
+            Ports::All => RulePorts::All,
+            Ports::Ranges(ranges) => RulePorts::Ranges(ranges.clone()),
+        },
+        service,
+        client_allow: rule.client_allow.clone(),
+    }
+}
+
+/// Every slot number's epochs; templates for those that a backend has, draining ones included.
+fn slots(config: &Config, state: &State, wiring: &Wiring) -> Result<SlotTable, Unbuildable> {
+    let mut slots: Vec<_> = state.epochs().iter().map(|epochs| (*epochs, None)).collect();
+    for service in state.services() {
+        for backend in &service.backends {
+            let templates = templates::templates(config, wiring, service, backend)?;
+            slots[backend.slot.get() as usize].1 = Some(templates);
+        }
+    }
+    Ok(SlotTable::new(slots))
+}

@@ -1,0 +1,178 @@
+//! What is known of one backend.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tables::{Lifetime, SlotId};
+
+use super::slots::Slots;
+use crate::model::{self, Persistence, Role};
+use crate::policy::weights;
+
+/// One backend of one service; what is not in the file any more stays until it has drained.
+#[derive(Clone, Debug)]
+pub struct Backend {
+    /// Its slot.
+    pub slot: SlotId,
+    /// `group/name`, as commands and logs say it.
+    pub path: Arc<str>,
+    /// Where it is.
+    pub address: IpAddr,
+    /// Its group's role.
+    pub role: Role,
+    /// Its group's zone.
+    pub zone: Option<Arc<str>>,
+    static_weight: Option<u16>,
+    header_weight: Option<u16>,
+    in_file: bool,
+    drained: bool,
+    disabled: bool,
+    /// The last verdict of its checks.
+    passes: bool,
+    /// When its entries end, once it has been removed.
+    deadline: Option<Duration>,
+    /// Entries may have outlived its last change to unhealthy (H-2 can end them later).
+    outlived: bool,
+    settled: Standing,
+}
+
+/// What was last decided upon: changes are judged against it (one change, one decision).
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    removed: bool,
+    healthy: bool,
+}
+
+impl Backend {
+    /// A backend that has just come into the file.
+    pub fn new(slot: SlotId, path: Arc<str>, address: IpAddr, healthy: bool) -> Self {
+        Self {
+            slot,
+            path,
+            address,
+            role: Role::Primary,
+            zone: None,
+            static_weight: None,
+            header_weight: None,
+            in_file: true,
+            drained: false,
+            disabled: false,
+            passes: healthy,
+            deadline: None,
+            outlived: false,
+            settled: Standing { removed: false, healthy },
+        }
+    }
+
+    /// Takes what the file says of it now.
+    pub fn configure(&mut self, group: &model::Group, backend: &model::Backend) {
+        self.in_file = true;
+        self.role = group.role;
+        self.zone.clone_from(&group.zone);
+        self.static_weight = backend.weight;
+    }
+
+    /// The file does not name it any more (T-13).
+    pub fn leave_file(&mut self) {
+        self.in_file = false;
+    }
+
+    /// The checker's verdict; a removed backend keeps the health that it left with (T-13, T-15).
+    pub fn set_passes(&mut self, passes: bool) {
+        if !self.is_removed() {
+            self.passes = passes;
+        }
+    }
+
+    /// A weight from the check's header (W-1).
+    pub fn set_header_weight(&mut self, weight: u16) {
+        self.header_weight = Some(weight);
+    }
+
+    /// The operator's `drain`: a removal command (T-18).
+    pub fn drain(&mut self) {
+        self.drained = true;
+    }
+
+    /// The operator's `disable`: a change to unhealthy (T-18).
+    pub fn disable(&mut self) {
+        self.disabled = true;
+    }
+
+    /// The operator's `enable`: undoes both.
+    pub fn enable(&mut self) {
+        self.drained = false;
+        self.disabled = false;
+    }
+
+    /// Out of the eligible set and out of every count (T-13).
+    pub fn is_removed(&self) -> bool {
+        !self.in_file || self.drained
+    }
+
+    /// Healthy, as far as policy is concerned.
+    pub fn is_healthy(&self) -> bool {
+        self.passes && !self.disabled
+    }
+
+    /// The operator's standing orders: (drained, disabled).
+    pub fn orders(&self) -> (bool, bool) {
+        (self.drained, self.disabled)
+    }
+
+    /// The weight in force (W-1, W-3).
+    pub fn weight(&self) -> u16 {
+        weights::effective(self.header_weight, self.static_weight)
+    }
+
+    /// When its entries end, if it is on its way out.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
+    /// Whether nothing is left of it: out of the file, and drained.
+    pub fn is_gone(&self) -> bool {
+        !self.in_file && self.settled.removed && self.deadline.is_none()
+    }
+
+    /// Draws the consequences of what has changed since the last time (T-11, T-13, T-15).
+    pub fn settle(&mut self, slots: &mut Slots, service: &model::Service, now: Duration) {
+        let standing = Standing { removed: self.is_removed(), healthy: self.is_healthy() };
+        let was = std::mem::replace(&mut self.settled, standing);
+        match (was.removed, standing.removed) {
+            (false, true) => self.deadline = Some(now + service.draining_timeout),
+            (true, false) => self.deadline = None,
+            (true, true) => {}
+            (false, false) if was.healthy && !standing.healthy => {
+                self.fail(slots, service.persistence)
+            }
+            (false, false) => self.outlived &= !standing.healthy,
+        }
+        self.expire(slots, now);
+    }
+
+    /// T-11: healthy → unhealthy.
+    fn fail(&mut self, slots: &mut Slots, persistence: Persistence) {
+        slots.end(self.slot, Lifetime::WhileHealthy);
+        self.outlived = persistence != Persistence::NeverPersist;
+        if !self.outlived {
+            slots.end(self.slot, Lifetime::Persisting);
+        }
+    }
+
+    /// H-2 from now on: what has only lived on because it persisted ends.
+    pub fn stop_persisting(&mut self, slots: &mut Slots) {
+        if std::mem::take(&mut self.outlived) {
+            slots.end(self.slot, Lifetime::Persisting);
+        }
+    }
+
+    /// Ends the entries when the draining timeout has passed (T-13).
+    pub fn expire(&mut self, slots: &mut Slots, now: Duration) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.deadline = None;
+            slots.end_all(self.slot);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What is known of one service: its backends, and whom new connections go to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tables::{Plan, ServiceId, Tick, ZoneId};
+
+use super::backend::Backend;
+use super::slots::Slots;
+use super::{Clock, keys};
+use crate::model::{self, Persistence};
+use crate::plan::matrix;
+use crate::policy::Member;
+use crate::policy::eligible::{self, Eligible};
+use crate::policy::failover::{self, SwitchDetector};
+
+/// One service; when the file does not name it any more it stays until its backends have drained.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Its id in the Tables.
+    pub id: ServiceId,
+    /// What the file says, or last said.
+    pub config: Arc<model::Service>,
+    /// The compiled matrix (D-1).
+    pub plan: Plan,
+    /// Its backends, removed ones too.
+    pub backends: Vec<Backend>,
+    in_file: bool,
+    switch: SwitchDetector,
+    eligible: Eligible,
+}
+
+impl Service {
+    /// A service without backends; [`Service::configure`] gives it some.
+    pub fn new(id: ServiceId, config: Arc<model::Service>) -> Self {
+        let plan = compile(&config);
+        Self {
+            id,
+            config,
+            plan,
+            backends: Vec::new(),
+            in_file: true,
+            switch: SwitchDetector::default(),
+            eligible: Eligible::default(),
+        }
+    }
+
+    /// Takes what the file says of it now. `None` when the slots do not suffice.
+    pub fn configure(
+        &mut self,
+        config: Arc<model::Service>,
+        slots: &mut Slots,
+        clock: Clock,
+        now: Duration,
+    ) -> Option<()> {
+        self.in_file = true;
+        let until = clock.tick(now).plus(clock.ticks(config.idle_timeout));
+        self.plan = keys::follow(&self.plan, compile(&config), clock.tick(now), until);
+        let persistence = std::mem::replace(&mut self.config, config).persistence;
+        self.configure_backends(slots)?;
+        if persistence != Persistence::NeverPersist
+            && self.config.persistence == Persistence::NeverPersist
+        {
+            self.backends.iter_mut().for_each(|b| b.stop_persisting(slots));
+        }
+        Some(())
+    }
+
+    fn configure_backends(&mut self, slots: &mut Slots) -> Option<()> {
+        self.backends.iter_mut().for_each(Backend::leave_file);
+        let config = Arc::clone(&self.config);
+        for group in &config.groups {
+            for backend in &group.backends {
+                let path = format!("{}/{}", group.name, backend.name);
+                self.backend_or_new(&path, backend, slots)?.configure(group, backend);
+            }
+        }
+        Some(())
+    }
+
+    /// a backend is its name within its group, at its address.
+    fn backend_or_new(
+        &mut self,
+        path: &str,
+        backend: &model::Backend,
+        slots: &mut Slots,
+    ) -> Option<&mut Backend> {
+        let known = |b: &Backend| &*b.path == path && b.address == backend.address;
+        let index = match self.backends.iter().position(known) {
+            Some(index) => index,
+            None => {
+                let healthy = self.config.initially_healthy;
+                let new = Backend::new(slots.take()?, path.into(), backend.address, healthy);
+                self.backends.push(new);
+                self.backends.len() - 1
+            }
+        };
+        self.backends.get_mut(index)
+    }
+
+    /// The file does not name it any more: all of its backends are removed.
+    pub fn leave_file(&mut self) {
+        self.in_file = false;
+        self.backends.iter_mut().for_each(Backend::leave_file);
+    }
+
+    /// Whether the file names it.
+    pub fn is_in_file(&self) -> bool {
+        self.in_file
+    }
+
+    /// Whether nothing is left of it.
+    pub fn is_gone(&self) -> bool {
+        !self.in_file && self.backends.is_empty()
+    }
+
+    /// The backend of this `group/name` that is in the file, or else one that is draining.
+    pub fn backend_mut(&mut self, path: &str) -> Option<&mut Backend> {
+        let found = self.backends.iter().rposition(|b| &*b.path == path)?;
+        self.backends.get_mut(found)
+    }
+
+    /// Those that are not removed: what the policy judges (T-13).
+    pub fn current(&self) -> Vec<&Backend> {
+        self.backends.iter().filter(|b| !b.is_removed()).collect()
+    }
+
+    /// [`Service::current`] as the policy sees it.
+    pub fn members(&self, zone: impl Fn(&str) -> Option<ZoneId>) -> Vec<Member> {
+        let member = |b: &Backend| Member {
+            role: b.role,
+            healthy: b.is_healthy(),
+            weight: b.weight(),
+            zone: b.zone.as_deref().and_then(&zone),
+        };
+        self.current().into_iter().map(member).collect()
+    }
+
+    /// The eligible set, before the zonal step; members are indices into [`Service::current`].
+    pub fn eligible(&self) -> &Eligible {
+        &self.eligible
+    }
+
+    /// Draws the consequences of what has changed, once for all of it.
+    pub fn settle(&mut self, slots: &mut Slots, now: Duration) {
+        for backend in &mut self.backends {
+            backend.settle(slots, &self.config, now);
+        }
+        self.drop_gone(slots);
+        self.eligible = eligible::eligible(self.policy(), &self.members(|_| None));
+        let switched = self.switch.observe(self.eligible.pool);
+        if switched && failover::switch_ends_entries(self.config.failover) {
+            // T-10: all of the service's entries, those of draining backends too.
+            self.backends.iter().for_each(|b| slots.end_all(b.slot));
+        }
+    }
+
+    /// When something will happen by itself.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        self.backends.iter().filter_map(Backend::deadline).min()
+    }
+
+    fn drop_gone(&mut self, slots: &mut Slots) {
+        self.backends.retain(|b| {
+            if b.is_gone() {
+                slots.give_back(b.slot);
+            }
+            !b.is_gone()
+        });
+    }
+
+    fn policy(&self) -> eligible::Policy {
+        let model::Service { profile, weighted, failover, .. } = *self.config;
+        eligible::Policy { profile, weighted, failover }
+    }
+}
+
+fn compile(config: &model::Service) -> Plan {
+    matrix::compile(config.profile, config.affinity, config.tracking_mode, config.persistence)
+}
+
+impl Clock {
+    /// The tick of a moment.
+    pub fn tick(self, now: Duration) -> Tick {
+        Tick::after(now, self.tick_length)
+    }
+
+    /// A span in ticks, rounded up, at least one.
+    pub fn ticks(self, span: Duration) -> u32 {
+        let ticks = span.as_nanos().div_ceil(self.tick_length.as_nanos().max(1));
+        u32::try_from(ticks).unwrap_or(u32::MAX >> 2).max(1)
+    }
+}

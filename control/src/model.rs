@@ -273,7 +273,7 @@ pub enum ZonalAffinity {
 }
 
 /// `[service.failover_policy]`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailoverPolicy {
     /// E-3, E-5
     pub ratio: Ratio,
@@ -281,6 +281,17 @@ pub struct FailoverPolicy {
     pub drop_traffic_if_unhealthy: bool,
     /// T-10
     pub connection_draining_on_failover: bool,
+}
+
+impl Default for FailoverPolicy {
+    /// E-10
+    fn default() -> Self {
+        Self {
+            ratio: Ratio::default(),
+            drop_traffic_if_unhealthy: false,
+            connection_draining_on_failover: true,
+        }
+    }
 }
 
 /// `[service.health_check]`

@@ -1,1 +1,33 @@
-//! Network-namespace topologies, backends that decapsulate, clients.
+//! Network-namespace topologies, backends that decapsulate, clients: Windrose between real hosts,
+//! on one machine. Needs root.
+//!
+//! In reading order:
+//!
+//! - [`address`]: who has which address;
+//! - [`topology`]: the namespaces and the wires between them, two-arm and one-arm;
+//! - [`appliance`]: a running `windrose`, started, reloaded, stopped, its counters read;
+//! - [`config`]: the file that it is given;
+//! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
+//!   front of it (a kernel without tunnel modules needs one);
+//! - [`client`]: HTTP over plain sockets that live in the client's namespace;
+//! - [`netns`], [`process`], [`command`]: what these stand on;
+//! - [`cleanup`]: nothing is left behind, whatever ends the run.
+//!
+//! Everything that a run makes lives in namespaces whose names carry the run's process: two runs
+//! never meet, and what a killed run left is recognised and removed by the next.
+
+pub mod address;
+pub mod appliance;
+pub mod backend;
+pub mod cleanup;
+pub mod client;
+pub mod command;
+pub mod config;
+pub mod decap;
+pub mod error;
+pub mod netns;
+pub mod process;
+pub mod topology;
+pub mod tun;
+
+pub use error::{Error, Result};

@@ -1,0 +1,127 @@
+//! A running `windrose`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::error::{Context, Error, Result};
+use crate::process::{Process, binary};
+use crate::topology::Topology;
+
+/// What it logs once packets are forwarded.
+const READY: &str = "forwarding";
+/// What it logs when a reload took effect, and when it was refused.
+const RELOADED: &str = "reloaded";
+const REFUSED: &str = "refused";
+
+/// How packets ended: outcome → count.
+pub type Counters = BTreeMap<String, u64>;
+
+/// Windrose, run in the appliance's namespace.
+#[derive(Debug)]
+pub struct Appliance {
+    process: Process,
+    file: PathBuf,
+    _directory: TempDir,
+}
+
+impl Appliance {
+    /// Starts it and waits until it forwards.
+    pub fn start(topology: &Topology, config: &impl ToString) -> Result<Self> {
+        let mut appliance = Self::launch(topology, config, "")?;
+        appliance.process.wait_for("forwarding", 20, |p| p.stderr().contains(READY))?;
+        Ok(appliance)
+    }
+
+    /// Starts it with a configuration that it is expected to end with: how it ended, and what it
+    /// said.
+    pub fn refuse(topology: &Topology, config: &impl ToString) -> Result<(ExitStatus, String)> {
+        Self::launch(topology, config, "")?.refused()
+    }
+
+    /// The same on a machine that has no huge pages: nothing is where the kernel tells of them.
+    pub fn refuse_without_huge_pages(
+        topology: &Topology,
+        config: &impl ToString,
+    ) -> Result<(ExitStatus, String)> {
+        // `ip netns exec` runs in a mount namespace of its own: the machine's own stay.
+        Self::launch(topology, config, "mount -t tmpfs none /sys/kernel/mm/hugepages &&")?.refused()
+    }
+
+    fn refused(mut self) -> Result<(ExitStatus, String)> {
+        let status = self.process.wait(20)?;
+        Ok((status, self.process.stderr()))
+    }
+
+    /// `before` is what a shell does first.
+    fn launch(topology: &Topology, config: &impl ToString, before: &str) -> Result<Self> {
+        let directory = TempDir::with_prefix("windrose-testbed-").context("a directory")?;
+        let file = directory.path().join("windrose.toml");
+        std::fs::write(&file, config.to_string()).context("writing the configuration")?;
+        let program = binary("windrose")?;
+        let mut shell = topology.appliance.command("sh -c");
+        let (program, config) = (program.display(), file.display());
+        shell.arg(format!("{before} exec {program} run --config {config}"));
+        let process = Process::start("windrose", &shell)?;
+        Ok(Self { process, file, _directory: directory })
+    }
+
+    /// Replaces the configuration and waits until it is in use.
+    pub fn reload(&mut self, config: &impl ToString) -> Result<()> {
+        self.replace(config, RELOADED)
+    }
+
+    /// Replaces the configuration by one that must be refused; gives what was said.
+    pub fn reload_refused(&mut self, config: &impl ToString) -> Result<String> {
+        let before = self.process.stderr().len();
+        self.replace(config, REFUSED)?;
+        Ok(self.process.stderr().split_off(before))
+    }
+
+    fn replace(&mut self, config: &impl ToString, expected: &str) -> Result<()> {
+        std::fs::write(&self.file, config.to_string()).context("writing the configuration")?;
+        let count = |p: &Process| p.stderr().matches(expected).count();
+        let before = count(&self.process);
+        self.process.signal(Signal::HUP)?;
+        self.process.wait_for("the reload", 10, |p| count(p) > before)
+    }
+
+    /// The counters now.
+    pub fn counters(&mut self) -> Result<Counters> {
+        let before = self.process.stdout().len();
+        self.process.signal(Signal::USR1)?;
+        // The table is written at once; its last line is the sum.
+        self.process.wait_for("its counters", 5, |p| {
+            p.stdout().get(before..).is_some_and(|table| !parse(table).is_empty())
+        })?;
+        Ok(parse(self.process.stdout().get(before..).unwrap_or_default()))
+    }
+
+    /// Stops it and gives its last counters.
+    pub fn stop(mut self, signal: Signal) -> Result<Counters> {
+        let before = self.process.stdout().len();
+        let status = self.process.stop(signal, 5)?;
+        if !status.success() {
+            let said = self.process.stderr();
+            return Err(Error::Unexpected(format!("windrose ended with {status}:\n{said}")));
+        }
+        Ok(parse(self.process.stdout().get(before..).unwrap_or_default()))
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        self.process.stderr()
+    }
+}
+
+/// Lines of a name and a number.
+fn parse(table: &str) -> Counters {
+    let line = |line: &str| {
+        let (name, count) = line.trim().split_once(char::is_whitespace)?;
+        Some((name.to_owned(), count.trim().parse().ok()?))
+    };
+    table.lines().filter_map(line).collect()
+}

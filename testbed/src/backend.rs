@@ -1,0 +1,117 @@
+//! A backend: nginx, which answers with the backend's name and takes uploads, behind the
+//! decapsulator.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::address::backend_name;
+use crate::error::{Context, Result};
+use crate::netns::Namespace;
+use crate::process::{Process, binary};
+
+/// A running backend.
+#[derive(Debug)]
+pub struct Backend {
+    /// What it answers to `GET /`.
+    pub name: String,
+    nginx: Process,
+    decap: Process,
+    files: TempDir,
+    /// Where it runs; last, so that its programs end first.
+    pub namespace: Namespace,
+}
+
+impl Backend {
+    /// Starts both programs in a namespace that has its addresses.
+    pub fn start(namespace: Namespace, index: usize) -> Result<Self> {
+        let name = backend_name(index);
+        let files = TempDir::with_prefix("windrose-testbed-").context("a temporary directory")?;
+        std::fs::create_dir(files.path().join("www")).context("making www")?;
+        let file = files.path().join("nginx.conf");
+        let directory = files.path().display().to_string();
+        std::fs::write(&file, configuration(&name, &directory)).context("writing nginx.conf")?;
+
+        let decap = namespace.command(&format!("{} decap0", binary("decap")?.display()));
+        let mut decap = Process::start(&format!("{name}'s decap"), &decap)?;
+        decap.wait_for("its sockets", 5, |p| p.stdout().contains("ready"))?;
+        let nginx = namespace.command(&format!(
+            "nginx -p {directory} -e {directory}/error.log -c {}",
+            file.display()
+        ));
+        let mut nginx = Process::start(&format!("{name}'s nginx"), &nginx)?;
+        let pid = files.path().join("nginx.pid");
+        nginx.wait_for("its port", 5, |_| {
+            std::fs::read_to_string(&pid).is_ok_and(|p| !p.is_empty())
+        })?;
+        Ok(Self { name, nginx, decap, files, namespace })
+    }
+
+    /// What was uploaded to it as `/upload/<name>`.
+    pub fn upload(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.upload_path(name);
+        std::fs::read(&path).context(format!("reading {}", path.display()))
+    }
+
+    /// Whether `/upload/<name>` was uploaded to it.
+    pub fn has_upload(&self, name: &str) -> bool {
+        self.upload_path(name).exists()
+    }
+
+    fn upload_path(&self, name: &str) -> PathBuf {
+        self.files.path().join("www/upload").join(name)
+    }
+
+    /// How many TCP connections have asked it something.
+    pub fn connections(&self) -> Result<usize> {
+        let path = self.files.path().join("access.log");
+        let log = std::fs::read_to_string(&path).context("reading access.log")?;
+        Ok(log.lines().filter_map(|l| l.split(' ').next()).collect::<BTreeSet<_>>().len())
+    }
+
+    /// Stops the decapsulator and gives what it counted.
+    pub fn stop_decap(&mut self) -> Result<String> {
+        self.decap.stop(Signal::TERM, 2)?;
+        Ok(self.decap.stdout())
+    }
+
+    /// What its web server complained about.
+    pub fn complaints(&self) -> String {
+        let path = self.files.path().join("error.log");
+        format!("{}{}", std::fs::read_to_string(path).unwrap_or_default(), self.nginx.stderr())
+    }
+}
+
+/// One process, nothing outside its directory, connections that stay open.
+fn configuration(name: &str, directory: &str) -> String {
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .iter()
+        .map(|kind| format!("    {kind}_temp_path {directory}/{kind};\n"))
+        .collect();
+    format!(
+        "daemon off;
+master_process off;
+user root;
+pid {directory}/nginx.pid;
+error_log {directory}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    log_format connections '$connection $remote_addr $request';
+    access_log {directory}/access.log connections;
+{temporary}    client_max_body_size 64m;
+    keepalive_timeout 300s;
+    keepalive_requests 100000;
+    server {{
+        listen 80;
+        listen [::]:80;
+        root {directory}/www;
+        default_type text/plain;
+        location = / {{ return 200 \"{name}\\n\"; }}
+        location /upload/ {{ dav_methods PUT; create_full_put_path on; }}
+    }}
+}}
+"
+    )
+}

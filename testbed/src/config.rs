@@ -1,0 +1,139 @@
+//! The configuration file of a test.
+
+use std::fmt;
+
+use crate::address::{self, BACK, BACKENDS, FRONT, Family};
+use crate::topology::{Arms, Port, Topology};
+
+/// What carries frames between the veth and Windrose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// DPDK's `net_af_packet`.
+    AfPacket,
+    /// DPDK's `net_af_xdp`.
+    AfXdp,
+}
+
+/// A configuration; its text is what `Display` gives.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `encapsulation.kind`
+    pub kind: &'static str,
+    /// More keys of `[encapsulation]`.
+    pub encapsulation: &'static str,
+    /// CPU ids of the workers.
+    pub workers: Vec<u16>,
+    /// `hugepages`
+    pub hugepages: &'static str,
+    /// `memory`
+    pub memory: &'static str,
+    /// What drives the ports.
+    pub driver: Driver,
+    /// Which backends are members.
+    pub members: Vec<usize>,
+    /// `connection_draining_timeout` of both services.
+    pub draining: &'static str,
+    /// The appliance's ports.
+    pub ports: Vec<Port>,
+    /// How the appliance is connected.
+    pub arms: Arms,
+}
+
+impl Config {
+    /// For a topology: one worker, IPIP, every backend a member, no huge pages.
+    pub fn new(topology: &Topology) -> Self {
+        Self {
+            kind: "ipip",
+            encapsulation: "",
+            workers: vec![0],
+            hugepages: "off",
+            memory: "128M",
+            driver: Driver::AfPacket,
+            members: (0..BACKENDS).collect(),
+            draining: "60s",
+            ports: topology.ports.clone(),
+            arms: topology.arms,
+        }
+    }
+
+    /// The same with another encapsulation.
+    pub fn kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The same with other members.
+    pub fn members(self, members: impl IntoIterator<Item = usize>) -> Self {
+        Self { members: members.into_iter().collect(), ..self }
+    }
+
+    /// The same without one backend.
+    pub fn without(self, name: &str) -> Self {
+        let members = self.members.clone();
+        self.members(members.into_iter().filter(|&i| address::backend_name(i) != name))
+    }
+
+    fn device(&self, index: usize, interface: &str) -> String {
+        match self.driver {
+            Driver::AfPacket => {
+                format!("net_af_packet{index},iface={interface},qpairs={}", self.workers.len())
+            }
+            Driver::AfXdp => format!("net_af_xdp{index},iface={interface}"),
+        }
+    }
+
+    fn port(&self, f: &mut fmt::Formatter<'_>, index: usize, port: &Port) -> fmt::Result {
+        let pairs = port.neighbours.iter().map(|(a, mac)| format!("\"{a}\" = \"{mac}\""));
+        writeln!(f, "\n[[port]]\nname = \"{}\"", port.name)?;
+        writeln!(f, "device = \"{}\"", self.device(index, port.interface))?;
+        writeln!(f, "addresses = {:?}", port.addresses)?;
+        writeln!(f, "mtu = {}", port.mtu)?;
+        writeln!(f, "host_interface = \"wr-{}\"", port.name)?;
+        writeln!(f, "neighbours = {{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+    }
+
+    /// One service per family of the backends' addresses, and a rule per family of the VIP.
+    fn service(&self, f: &mut fmt::Formatter<'_>, back: Family) -> fmt::Result {
+        let digit = back.digit();
+        writeln!(f, "\n[[service]]\nname = \"web-v{digit}\"\ninitial_health = \"healthy\"")?;
+        writeln!(f, "connection_draining_timeout = \"{}\"", self.draining)?;
+        writeln!(f, "[[service.group]]\nname = \"rack\"\nbackends = [")?;
+        let segment = if self.arms == Arms::One { 1 } else { 2 };
+        for &index in &self.members {
+            let name = address::backend_name(index);
+            let address = address::backend(segment, back, index);
+            writeln!(f, "  {{ name = \"{name}\", address = \"{address}\" }},")?;
+        }
+        writeln!(f, "]")
+    }
+
+    fn rule(&self, f: &mut fmt::Formatter<'_>, front: Family, back: Family) -> fmt::Result {
+        let (over, to) = (front.digit(), back.digit());
+        writeln!(f, "\n[[forwarding_rule]]\nname = \"v{over}-to-v{to}\"")?;
+        writeln!(f, "address = \"{}\"", address::vip(front, back))?;
+        writeln!(f, "protocol = \"TCP\"\nports = [80]\nservice = \"web-v{to}\"")
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[dataplane]\nworkers = {:?}", self.workers)?;
+        writeln!(f, "hugepages = \"{}\"\nmemory = \"{}\"", self.hugepages, self.memory)?;
+        writeln!(f, "conntrack_entries = 20_000\nconntrack_entries_v6 = 20_000")?;
+        writeln!(f, "hash_seed = \"6ba7b8109dad11d180b400c04fd430c8\"\nidle = \"adaptive\"")?;
+        for (index, port) in self.ports.iter().enumerate() {
+            self.port(f, index, port)?;
+        }
+        let source = if self.arms == Arms::One { FRONT } else { BACK };
+        writeln!(f, "\n[encapsulation]\nkind = \"{}\"\nsource = {source:?}", self.kind)?;
+        writeln!(f, "{}", self.encapsulation)?;
+        for back in Family::BOTH {
+            self.service(f, back)?;
+        }
+        for front in Family::BOTH {
+            for back in Family::BOTH {
+                self.rule(f, front, back)?;
+            }
+        }
+        Ok(())
+    }
+}

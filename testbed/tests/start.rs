@@ -1,0 +1,55 @@
+//! How `windrose run` begins and ends.
+
+use rustix::process::Signal;
+use testbed::Result;
+use testbed::appliance::Appliance;
+use testbed::config::Config;
+use testbed::topology::{Arms, Topology};
+
+#[test]
+fn what_cannot_start_says_so_in_a_sentence() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let good = Config::new(&topology).to_string();
+    let cases = [
+        ("a missing interface", good.replace("iface=lb1", "iface=nosuch0"), "nosuch0"),
+        ("too little memory", good.replace("\"128M\"", "\"1M\""), "memory"),
+        (
+            "a wrong PCI address",
+            good.replace("net_af_packet1,iface=lb1,qpairs=1", "0000:ff:1f.7"),
+            "0000:ff:1f.7",
+        ),
+    ];
+    for (name, config, named) in cases {
+        let (status, said) = Appliance::refuse(&topology, &config)?;
+        ends_in_a_sentence(name, status.code(), &said, named);
+    }
+    Ok(())
+}
+
+#[test]
+fn huge_pages_that_are_required_and_missing_are_said_to_be() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { hugepages: "require", ..Config::new(&topology) };
+    let (status, said) = Appliance::refuse_without_huge_pages(&topology, &config)?;
+    ends_in_a_sentence("no huge pages", status.code(), &said, "huge page");
+    Ok(())
+}
+
+/// The last line names the fault; whatever DPDK logged before it, nothing panicked.
+fn ends_in_a_sentence(name: &str, code: Option<i32>, said: &str, named: &str) {
+    assert!(matches!(code, Some(69 | 71 | 78)), "{name}: exit code {code:?}\n{said}");
+    let last = said.trim().lines().last().unwrap_or_default();
+    assert!(last.contains(named), "{name}: {said}");
+    assert!(!said.contains("panicked"), "{name}: {said}");
+}
+
+#[test]
+fn sigterm_and_sigint_end_it_cleanly_and_it_starts_again() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    for signal in [Signal::TERM, Signal::INT, Signal::TERM] {
+        let appliance = Appliance::start(&topology, &Config::new(&topology))?;
+        let counters = appliance.stop(signal)?;
+        assert!(counters.contains_key("forwarded"), "{signal:?}: {counters:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Requests and uploads through Windrose, over every tunnel.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rustix::process::Signal;
+use testbed::address::{Family, vip, vips};
+use testbed::appliance::Appliance;
+use testbed::client::{Connection, ask, noise};
+use testbed::config::{Config, Driver};
+use testbed::topology::{Arms, Topology};
+use testbed::{Error, Result};
+
+const REQUESTS: usize = 200;
+const UPLOAD: usize = 20_000_000;
+
+/// Asks as often as said and counts who answered; every request must be.
+fn answers(topology: &Topology, vip: IpAddr, requests: usize) -> Result<BTreeMap<String, usize>> {
+    let mut answers = BTreeMap::new();
+    for _ in 0..requests {
+        *answers.entry(ask(&topology.client, vip)?).or_default() += 1;
+    }
+    Ok(answers)
+}
+
+/// Uploads through a VIP and compares what the backend got, byte by byte.
+fn upload(topology: &Topology, vip: IpAddr) -> Result<()> {
+    let body = noise(UPLOAD);
+    let name = format!("to-{vip}");
+    Connection::open(&topology.client, vip)?.upload(&name, &body)?;
+    let backend = topology.backends.iter().find(|b| b.has_upload(&name));
+    let backend = backend.ok_or_else(|| Error::Unexpected(format!("nobody has {name}")))?;
+    assert!(backend.upload(&name)? == body, "{} got other bytes through {vip}", backend.name);
+    Ok(())
+}
+
+fn every_request_and_upload_arrives(topology: &Topology, config: &Config) -> Result<()> {
+    let appliance = Appliance::start(topology, config)?;
+    for vip in vips() {
+        let answers = answers(topology, vip, REQUESTS)?;
+        assert_eq!(answers.len(), 3, "each backend answers through {vip}: {answers:?}");
+        upload(topology, vip)?;
+    }
+    let counters = appliance.stop(Signal::TERM)?;
+    // Each request is five packets towards the backend at least: SYN, ACK, request, ACK, FIN.
+    let least = 4 * REQUESTS as u64 * 4;
+    let forwarded = counters.get("forwarded").copied().unwrap_or(0);
+    assert!(forwarded > least, "{counters:?}");
+    Ok(())
+}
+
+#[test]
+fn ipip_carries_requests_and_uploads_over_every_pair_of_families() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    every_request_and_upload_arrives(&topology, &Config::new(&topology).kind("ipip"))
+}
+
+#[test]
+fn gre_carries_requests_and_uploads_over_every_pair_of_families() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    every_request_and_upload_arrives(&topology, &Config::new(&topology).kind("gre"))
+}
+
+#[test]
+fn gre_with_a_key_carries_requests_and_uploads() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { encapsulation: "gre_key = 7", ..Config::new(&topology).kind("gre") };
+    every_request_and_upload_arrives(&topology, &config)
+}
+
+#[test]
+fn one_arm_is_enough() -> Result<()> {
+    let topology = Topology::new(Arms::One)?;
+    every_request_and_upload_arrives(&topology, &Config::new(&topology))
+}
+
+#[test]
+fn af_xdp_ports_carry_the_same() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { driver: Driver::AfXdp, ..Config::new(&topology) };
+    every_request_and_upload_arrives(&topology, &config)
+}
+
+/// Who answers to each of the same hundred flows. S-5: this depends on the configuration alone.
+fn spread(topology: &Topology, config: &Config, vip: IpAddr) -> Result<Vec<String>> {
+    let appliance = Appliance::start(topology, config)?;
+    let ask = |port| Connection::open_from(&topology.client, port, vip)?.who();
+    let answers: Result<Vec<_>> = (20_000..20_100).map(ask).collect();
+    appliance.stop(Signal::TERM)?;
+    answers
+}
+
+#[test]
+fn two_workers_give_the_same_answers_as_one() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let one = Config::new(&topology);
+    let two = Config { workers: vec![0, 1], ..one.clone() };
+    for family in Family::BOTH {
+        let vip = vip(family, family);
+        assert_eq!(spread(&topology, &one, vip)?, spread(&topology, &two, vip)?, "{vip}");
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Checksums at the edges of the arithmetic.
+
+use std::collections::BTreeSet;
+
+use dataplane::io::Frame;
+use dataplane::io::mem::MemFrame;
+use tables::Family;
+use tables::template::Tunnel;
+
+use super::outer::{ID, apply, expected, sent, spec};
+use crate::frames::{L4, checksum, packet, with};
+
+#[test]
+fn the_outer_checksum_is_right_for_every_identification() {
+    let frame = packet(Family::V4, L4::Udp, 0, b"");
+    let spec = spec(Family::V4, Family::V4, Tunnel::Ipip);
+    let mut seen = BTreeSet::new();
+    for id in 0..=u16::MAX {
+        let mut out = MemFrame::new(&frame);
+        apply(&mut out, 0, &spec, id).expect("goes out");
+        let header = &out.bytes()[14..34];
+        assert_eq!(checksum(header), 0, "{id:#06x}");
+        seen.insert(u16::from_be_bytes([header[10], header[11]]));
+    }
+    let edges = (0xFFF8..=0xFFFE).chain([0]);
+    assert!(edges.into_iter().all(|edge| seen.contains(&edge)));
+    assert!(!seen.contains(&0xFFFF), "the sum of a header is never zero");
+}
+
+#[test]
+fn the_outer_checksum_is_right_for_every_length() {
+    let spec = spec(Family::V4, Family::V4, Tunnel::Gre { key: Some(1) });
+    for size in 0..1400 {
+        let frame = packet(Family::V4, L4::Udp, 0, &vec![0xA5; size]);
+        assert_eq!(sent(&frame, 0, &spec), expected(&spec, &frame[14..], 0, ID), "{size}");
+    }
+}
+
+#[test]
+fn inner_checksums_at_the_edge_stay_as_they_are() {
+    for edge in 0xFFF8..=0xFFFF_u16 {
+        let [high, low] = edge.to_be_bytes();
+        for at in [24, 40] {
+            let frame = packet(Family::V4, L4::Udp, 0, b"x");
+            let frame = with(frame, &[(at, high), (at + 1, low)]);
+            let spec = spec(Family::V4, Family::V4, Tunnel::Ipip);
+            assert_eq!(sent(&frame, 0, &spec), expected(&spec, &frame[14..], 0, ID), "{edge:#x}");
+        }
+    }
+}

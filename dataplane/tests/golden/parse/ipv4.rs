@@ -1,0 +1,128 @@
+//! IPv4 headers, protocols and fragments.
+
+use std::net::IpAddr;
+
+use dataplane::parse::Fragment::{First, Later, Whole};
+use dataplane::parse::{self, Parsed};
+use tables::PacketClass::{Esp, Gre, Icmp, Other, Tcp, Udp, UdpFragment};
+use tables::{Family, Flow, Outcome};
+
+use super::Expect::{Ends, Faulty, Reads};
+use super::{check, icmp4, tcp4, tcp6, udp4};
+use crate::frames::*;
+
+#[test]
+fn ipv4_headers() {
+    let length = |n: u8| with(tcp4(), &[(17, n)]);
+    let options = |words: u8| {
+        let mut frame = tcp4();
+        frame.splice(34..34, vec![1; usize::from(words) * 4]);
+        let total = (frame.len() - 14) as u8;
+        with(frame, &[(14, 0x45 + words), (17, total)])
+    };
+    check(vec![
+        ("whole", tcp4(), Reads(Tcp, Whole)),
+        ("version 6 inside", with(tcp4(), &[(14, 0x65)]), Ends(Outcome::MalformedIp)),
+        ("version 0", with(tcp4(), &[(14, 0x05)]), Ends(Outcome::MalformedIp)),
+        ("IHL 4", with(tcp4(), &[(14, 0x44)]), Ends(Outcome::MalformedIp)),
+        ("IHL 0", with(tcp4(), &[(14, 0x40)]), Ends(Outcome::MalformedIp)),
+        ("IHL 15 with its options", options(10), Reads(Tcp, Whole)),
+        ("IHL 15 in a packet of 45", with(tcp4(), &[(14, 0x4F)]), Ends(Outcome::MalformedIp)),
+        ("header cut", cut(tcp4(), 33), Ends(Outcome::MalformedIp)),
+        ("total length 0", length(0), Ends(Outcome::MalformedIp)),
+        ("total length 19", length(19), Ends(Outcome::MalformedIp)),
+        ("total length one beyond", length(46), Ends(Outcome::RxTruncated)),
+        ("frame cut", cut(tcp4(), 58), Ends(Outcome::RxTruncated)),
+        ("padded", padded(tcp4(), 5), Reads(Tcp, Whole)),
+        ("TTL 0", with(tcp4(), &[(22, 0)]), Reads(Tcp, Whole)),
+        ("TTL 1", with(tcp4(), &[(22, 1)]), Reads(Tcp, Whole)),
+        ("wrong header checksum", with(tcp4(), &[(24, 0x55)]), Reads(Tcp, Whole)),
+        ("from 0.0.0.0", with(tcp4(), &[(26, 0), (27, 0), (28, 0), (29, 0)]), Reads(Tcp, Whole)),
+        ("from 127.0.0.1", with(tcp4(), &[(26, 127)]), Reads(Tcp, Whole)),
+        ("from a group", with(tcp4(), &[(26, 224)]), Reads(Tcp, Whole)),
+    ]);
+}
+
+#[test]
+fn ipv4_protocols() {
+    let proto = |number| with(udp4(), &[(23, number)]);
+    check(vec![
+        ("UDP", udp4(), Reads(Udp, Whole)),
+        ("ICMP", icmp4(), Reads(Icmp, Whole)),
+        ("ESP", proto(50), Reads(Esp, Whole)),
+        ("GRE", proto(47), Reads(Gre, Whole)),
+        ("AH", proto(51), Reads(Other, Whole)),
+        ("SCTP", proto(132), Reads(Other, Whole)),
+        ("UDP-Lite", proto(136), Reads(Other, Whole)),
+        ("ICMPv6 in IPv4", proto(58), Reads(Other, Whole)),
+        ("unknown", proto(253), Reads(Other, Whole)),
+        ("unknown, without a byte", with(cut(proto(253), 34), &[(17, 20)]), Reads(Other, Whole)),
+    ]);
+}
+
+#[test]
+fn ipv4_fragments() {
+    let first = |frame| with(frame, &[(20, 0x20)]);
+    let later = |frame| with(frame, &[(20, 0x20), (21, 0xB9)]);
+    let last = |frame| with(frame, &[(20, 0x00), (21, 0xB9)]);
+    let cut_tcp = with(cut(tcp4(), 50), &[(17, 36)]);
+    check(vec![
+        ("DF", with(tcp4(), &[(20, 0x40)]), Reads(Tcp, Whole)),
+        ("the reserved bit", with(tcp4(), &[(20, 0x80)]), Reads(Tcp, Whole)),
+        ("first of TCP", first(tcp4()), Reads(Tcp, First)),
+        ("later of TCP", later(tcp4()), Reads(Tcp, Later)),
+        ("last of TCP", last(tcp4()), Reads(Tcp, Later)),
+        ("later of TCP, tiny", with(last(cut(tcp4(), 35)), &[(17, 21)]), Reads(Tcp, Later)),
+        ("first of TCP, tiny", first(cut_tcp), Faulty(Tcp)),
+        ("first of UDP", first(udp4()), Reads(UdpFragment, First)),
+        ("first of a long UDP", first(with(udp4(), &[(38, 9)])), Reads(UdpFragment, First)),
+        ("first of UDP, length 7", first(with(udp4(), &[(39, 7)])), Faulty(UdpFragment)),
+        ("later of UDP", later(udp4()), Reads(UdpFragment, Later)),
+        ("later of ICMP", last(icmp4()), Reads(Icmp, Later)),
+    ]);
+    let parsed = |frame: Vec<u8>| parse::frame(&frame, &port(0)).expect("reads");
+    assert_eq!(parsed(first(udp4())).flow, Flow::v4(CLIENT4, VIP4, 17, 40000, 80));
+    assert_eq!(parsed(last(udp4())).flow, Flow::v4(CLIENT4, VIP4, 17, 0, 0));
+    assert_eq!(parsed(last(tcp4())).flow, Flow::v4(CLIENT4, VIP4, 6, 0, 0));
+    assert_eq!(parsed(with(first(tcp4()), &[(18, 0xAB), (19, 0xCD)])).fragment_id, 0xABCD);
+}
+
+#[test]
+fn every_field_of_an_ipv4_packet() {
+    let frame = with(
+        padded(packet(Family::V4, L4::Tcp, 7, b"hello"), 9),
+        &[(19, 0xB9), (22, 0x12), (23, 0x34), (24, 0x40), (51, 0x12)],
+    );
+    let expected = Parsed {
+        flow: Flow::v4(CLIENT4, VIP4, 6, 40000, 80),
+        class: Tcp,
+        l3: 18,
+        l4: 38,
+        length: 45,
+        fragment: Whole,
+        fragment_id: 0x1234,
+        syn: true,
+        tos: 0xB9,
+        dont_fragment: true,
+        fault: None,
+    };
+    assert_eq!(parse::frame(&frame, &port(7)), Ok(expected));
+}
+
+#[test]
+fn our_own_tunnels_are_known_by_source_and_protocol() {
+    let ours: [IpAddr; 2] = [CLIENT4.into(), CLIENT6.into()];
+    for (frame, proto, expected) in [
+        (tcp4(), 4, true),
+        (tcp4(), 41, true),
+        (tcp4(), 47, true),
+        (tcp4(), 6, false),
+        (tcp4(), 17, false),
+        (tcp6(), 41, true),
+    ] {
+        let at = if frame[12] == 8 { 23 } else { 20 };
+        let parsed = parse::frame(&with(frame, &[(at, proto)]), &port(0)).expect("reads");
+        assert_eq!(parse::is_loop(&parsed, &ours), expected, "{proto}");
+        assert!(!parse::is_loop(&parsed, &[VIP4.into()]), "another's tunnel");
+    }
+}

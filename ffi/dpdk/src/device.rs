@@ -1,0 +1,219 @@
+//! What a port's device string means, and what is checked before DPDK sees it: DPDK's own words
+//! for a missing device are few.
+
+use std::ffi::CString;
+use std::path::PathBuf;
+
+use crate::Error;
+
+/// A device as it is written in the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// A PCI address, in full (`0000:01:00.0`), and arguments of its driver.
+    Pci {
+        /// As configured.
+        text: String,
+        /// The address with its domain.
+        address: String,
+    },
+    /// A virtual device: a driver's name with a number, and its arguments.
+    Virtual {
+        /// As configured.
+        text: String,
+        /// The name, `net_af_packet0`.
+        name: String,
+    },
+}
+
+impl Device {
+    /// Reads a device string.
+    ///
+    /// # Errors
+    /// [`Error::NotADevice`] if it is neither.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let head = text.split(',').next().unwrap_or_default();
+        if let Some(address) = pci_address(head) {
+            return Ok(Self::Pci { text: text.into(), address });
+        }
+        let name = head.starts_with("net_")
+            && head.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !name || text.contains('\0') {
+            return Err(Error::NotADevice { device: text.into() });
+        }
+        Ok(Self::Virtual { text: text.into(), name: head.into() })
+    }
+
+    /// The string that it was read from.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Pci { text, .. } | Self::Virtual { text, .. } => text,
+        }
+    }
+
+    /// The name that DPDK gives its port.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Pci { address, .. } => address,
+            Self::Virtual { name, .. } => name,
+        }
+    }
+
+    /// Looks whether the system has it. A PCI device's string for DPDK's `-a`, else nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoPciDevice`], [`Error::NoInterface`], [`Error::NoInterfaceGiven`].
+    pub fn check(&self) -> Result<Option<String>, Error> {
+        match self {
+            Self::Pci { text, address } if !sysfs(address).exists() => {
+                Err(Error::NoPciDevice { device: text.clone(), address: address.clone() })
+            }
+            Self::Pci { text, .. } => Ok(Some(text.clone())),
+            Self::Virtual { .. } => self.check_interface().map(|()| None),
+        }
+    }
+
+    fn check_interface(&self) -> Result<(), Error> {
+        if !self.has_interface() {
+            return Ok(());
+        }
+        match self.argument("iface") {
+            None => Err(Error::NoInterfaceGiven { device: self.text().into() }),
+            Some(interface) if !interface_exists(interface) => {
+                Err(Error::NoInterface { device: self.text().into(), interface: interface.into() })
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Whether its driver works on an existing interface of the kernel, which `iface` names.
+    fn has_interface(&self) -> bool {
+        self.is_one_of(&["net_af_packet", "net_af_xdp"])
+    }
+
+    /// The string for DPDK, with what the driver needs for this many queue pairs and this frame
+    /// size (bytes). What the operator wrote is never changed, only added to.
+    pub fn complete(&self, queues: u16, frame: u32) -> String {
+        let mut out = self.text().to_owned();
+        let mut add = |key: &str, value: String| {
+            if self.argument(key).is_none() {
+                out.push_str(&format!(",{key}={value}"));
+            }
+        };
+        if self.is_one_of(&["net_af_packet"]) {
+            add("qpairs", queues.to_string());
+            af_packet_ring(frame).into_iter().for_each(|(key, value)| add(key, value.to_string()));
+        } else if self.is_one_of(&["net_af_xdp"]) {
+            add("start_queue", "0".into());
+            add("queue_count", queues.to_string());
+        }
+        out
+    }
+
+    /// What to do when DPDK cannot attach it, with a leading `"; "`.
+    pub(crate) fn cure(&self) -> String {
+        let Self::Pci { address, .. } = self else {
+            return "; is its driver's package (librte-net-…) installed, and does the process have \
+                    CAP_NET_RAW and CAP_NET_ADMIN?"
+                .into();
+        };
+        let driver = std::fs::read_link(sysfs(address).join("driver")).ok();
+        let driver = driver.as_ref().and_then(|path| path.file_name()?.to_str()).unwrap_or("none");
+        format!(
+            "; its kernel driver is {driver}; for most NICs: dpdk-devbind.py -b vfio-pci {address}"
+        )
+    }
+
+    fn is_one_of(&self, drivers: &[&str]) -> bool {
+        let Self::Virtual { name, .. } = self else { return false };
+        drivers.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()))
+    }
+
+    fn argument(&self, key: &str) -> Option<&str> {
+        let pairs = self.text().split(',').skip(1).filter_map(|pair| pair.split_once('='));
+        pairs.into_iter().find(|(k, _)| *k == key).map(|(_, value)| value)
+    }
+}
+
+/// net_af_packet cuts frames at 2048 bytes, its own header included; larger ones need larger slots.
+fn af_packet_ring(frame: u32) -> Vec<(&'static str, u32)> {
+    const HEADER: u32 = 128;
+    let slot = (frame + HEADER).next_power_of_two();
+    if slot <= 2048 {
+        return Vec::new();
+    }
+    vec![("framesz", slot), ("blocksz", slot.max(65536)), ("framecnt", 512)]
+}
+
+/// The full form of a PCI address; the domain may be left out.
+fn pci_address(text: &str) -> Option<String> {
+    let (rest, function) = text.split_once('.')?;
+    let parts: Vec<&str> = rest.split(':').collect();
+    let (domain, bus, device) = match parts[..] {
+        [bus, device] => ("0000", bus, device),
+        [domain, bus, device] => (domain, bus, device),
+        _ => return None,
+    };
+    let hex =
+        |s: &str, digits: usize| s.len() == digits && s.bytes().all(|b| b.is_ascii_hexdigit());
+    let valid = hex(domain, 4) && hex(bus, 2) && hex(device, 2) && hex(function, 1);
+    valid.then(|| format!("{domain}:{bus}:{device}.{function}").to_ascii_lowercase())
+}
+
+fn sysfs(address: &str) -> PathBuf {
+    PathBuf::from("/sys/bus/pci/devices").join(address)
+}
+
+/// Asks the kernel, not /sys, which may show another network namespace.
+fn interface_exists(name: &str) -> bool {
+    let Ok(name) = CString::new(name) else { return false };
+    // SAFETY: a valid C string.
+    unsafe { libc::if_nametoindex(name.as_ptr()) != 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_pci_addresses_or_virtual_devices() {
+        let name = |text: &str| Device::parse(text).map(|d| d.name().to_owned());
+        assert_eq!(name("01:00.1").unwrap(), "0000:01:00.1");
+        assert_eq!(name("0000:AF:00.0,rx_burst=1").unwrap(), "0000:af:00.0");
+        assert_eq!(name("net_null0,no-rx=1").unwrap(), "net_null0");
+        for wrong in ["", "eth0", "01:00", "0000:1:00.0", "1:2:3:4.0", "net_null 0"] {
+            assert!(matches!(name(wrong), Err(Error::NotADevice { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_missing_interface_is_named() {
+        let error = Device::parse("net_af_packet0,iface=nope0").unwrap().check().unwrap_err();
+        assert!(error.to_string().contains("there is no interface nope0"), "{error}");
+        assert_eq!(Device::parse("net_af_packet0,iface=lo").unwrap().check(), Ok(None));
+    }
+
+    #[test]
+    fn a_wrong_pci_address_is_named_in_full() {
+        let error = Device::parse("fe:1f.7").unwrap().check().unwrap_err();
+        assert!(error.to_string().contains("no PCI device at 0000:fe:1f.7"), "{error}");
+    }
+
+    #[test]
+    fn drivers_get_what_they_need_unless_the_operator_said_it() {
+        let complete = |text, queues, frame| Device::parse(text).unwrap().complete(queues, frame);
+        assert_eq!(complete("net_null0", 4, 1518), "net_null0");
+        assert_eq!(complete("net_af_packet0,iface=a", 2, 1518), "net_af_packet0,iface=a,qpairs=2");
+        assert_eq!(
+            complete("net_af_packet0,iface=a,qpairs=1", 2, 1518),
+            "net_af_packet0,iface=a,qpairs=1"
+        );
+        assert_eq!(
+            complete("net_af_packet0,iface=a", 1, 9018),
+            "net_af_packet0,iface=a,qpairs=1,framesz=16384,blocksz=65536,framecnt=512"
+        );
+        assert_eq!(
+            complete("net_af_xdp0,iface=a", 1, 1518),
+            "net_af_xdp0,iface=a,start_queue=0,queue_count=1"
+        );
+    }
+}

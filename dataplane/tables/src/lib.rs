@@ -33,12 +33,12 @@ pub mod time;
 
 pub use counters::{Counters, WorkerCounters};
 pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
-pub use maglev::Maglev;
+pub use maglev::{Maglev, MaglevCache, Member};
 pub use outcome::Outcome;
 pub use plan::{ClassPlan, PacketClass, Plan};
 pub use port::{Mac, Port, PortId};
 pub use prefix::PrefixMap;
-pub use rules::{Rule, RuleId, RuleTable};
+pub use rules::{Match, Rule, RuleId, RuleSpec, RuleTable};
 pub use service::{Pool, Service, ServiceId, ZoneId};
 pub use slot::{EpochAge, Lifetime, SlotEpochs, SlotId, SlotTable};
 pub use template::Template;
@@ -61,6 +61,8 @@ pub struct Tables {
     pub slots: SlotTable,
     /// Source prefix → client zone, longest match (Z-4).
     pub client_zones: PrefixMap<ZoneId>,
+    /// Every outer source that we write: what comes from one in a tunnel is our own (N-5).
+    pub tunnel_sources: Box<[std::net::IpAddr]>,
 }
 
 impl Tables {

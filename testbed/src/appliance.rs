@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use rustix::process::Signal;
-use tempfile::TempDir;
 
+use crate::cleanup::Directory;
 use crate::error::{Context, Error, Result};
 use crate::process::{Process, binary};
 use crate::topology::Topology;
@@ -25,7 +25,7 @@ pub type Counters = BTreeMap<String, u64>;
 pub struct Appliance {
     process: Process,
     file: PathBuf,
-    _directory: TempDir,
+    _directory: Directory,
 }
 
 impl Appliance {
@@ -58,7 +58,7 @@ impl Appliance {
 
     /// `before` is what a shell does first.
     fn launch(topology: &Topology, config: &impl ToString, before: &str) -> Result<Self> {
-        let directory = TempDir::with_prefix("windrose-testbed-").context("a directory")?;
+        let directory = Directory::new()?;
         let file = directory.path().join("windrose.toml");
         std::fs::write(&file, config.to_string()).context("writing the configuration")?;
         let program = binary("windrose")?;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
-use tempfile::TempDir;
 
 use crate::address::backend_name;
+use crate::cleanup::Directory;
 use crate::error::{Context, Result};
 use crate::netns::Namespace;
 use crate::process::{Process, binary};
@@ -19,7 +19,7 @@ pub struct Backend {
     pub name: String,
     nginx: Process,
     decap: Process,
-    files: TempDir,
+    files: Directory,
     /// Where it runs; last, so that its programs end first.
     pub namespace: Namespace,
 }
@@ -28,7 +28,7 @@ impl Backend {
     /// Starts both programs in a namespace that has its addresses.
     pub fn start(namespace: Namespace, index: usize) -> Result<Self> {
         let name = backend_name(index);
-        let files = TempDir::with_prefix("windrose-testbed-").context("a temporary directory")?;
+        let files = Directory::new()?;
         std::fs::create_dir(files.path().join("www")).context("making www")?;
         let file = files.path().join("nginx.conf");
         let directory = files.path().display().to_string();

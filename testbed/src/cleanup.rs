@@ -1,26 +1,31 @@
 //! Nothing is left behind: not by a run that ends, panics or is interrupted, and not for long by
 //! one that is killed.
 //!
-//! Names carry the process id and its start time, which together name one process for good. A run
+//! Names of namespaces and directories carry the process id and its start time, which together name one process for good. A run
 //! removes its own namespaces; on its way it also removes those whose process is gone. Programs
 //! are started so that the kernel ends them when the thread that started them goes
 //! ([`crate::process`]).
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::command::run;
+use crate::error::{Context, Result};
 
 const PREFIX: &str = "wrt";
 
 /// What this run has made and not yet removed.
 static NAMESPACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// `wrt-<pid>-<start time>`, which every namespace of this run starts with.
+/// `wrt-<pid>-<start time>`, which the names of all that this run makes start with.
 pub fn run_prefix() -> &'static str {
     static NAME: LazyLock<String> = LazyLock::new(|| {
         let pid = std::process::id();
@@ -33,9 +38,51 @@ pub fn run_prefix() -> &'static str {
 pub fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        leftovers().iter().for_each(|name| remove_namespace(name));
+        orphans(namespaces_of_the_system()).for_each(|name| remove_namespace(&name));
+        orphans(directory_names()).for_each(|name| remove_directory(&name));
         on_interrupt();
     });
+}
+
+/// The machine's one testbed: topologies do not run beside each other, in whatever process, so that
+/// none takes the processors that another needs to answer in time.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held, not read: closing it ends the turn")] File);
+
+impl Turn {
+    /// Waits for it.
+    pub fn take() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("{PREFIX}.lock"));
+        let file = File::create(&path).context(format!("opening {}", path.display()))?;
+        flock(&file, FlockOperation::LockExclusive).context("waiting for the testbed")?;
+        Ok(Self(file))
+    }
+}
+
+/// A directory for temporary files that goes when this value goes.
+#[derive(Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// A fresh one.
+    pub fn new() -> Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("{}-{number}", run_prefix()));
+        std::fs::create_dir(&path).context(format!("making {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 pub(crate) fn register_namespace(name: &str) {
@@ -57,11 +104,24 @@ fn namespaces() -> MutexGuard<'static, BTreeSet<String>> {
     NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ours by name, of processes that are gone.
-fn leftovers() -> Vec<String> {
+fn namespaces_of_the_system() -> Vec<String> {
     let list = run("ip netns list").unwrap_or_default();
-    let names = list.lines().filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| is_orphan(name)).map(str::to_owned).collect()
+    list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn directory_names() -> Vec<String> {
+    let entries = std::fs::read_dir(std::env::temp_dir());
+    let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.into_string().ok()).collect()
+}
+
+fn remove_directory(name: &str) {
+    let _ = std::fs::remove_dir_all(std::env::temp_dir().join(name));
+}
+
+/// Ours by name, of processes that are gone.
+fn orphans(names: Vec<String>) -> impl Iterator<Item = String> {
+    names.into_iter().filter(|name| is_orphan(name))
 }
 
 fn is_orphan(name: &str) -> bool {
@@ -91,6 +151,8 @@ fn on_interrupt() {
             eprintln!("\ninterrupted: cleaning up");
             let names = namespaces().clone();
             names.iter().for_each(|name| remove_namespace(name));
+            let own = directory_names().into_iter().filter(|n| n.starts_with(run_prefix()));
+            own.for_each(|name| remove_directory(&name));
             std::process::exit(128 + signal);
         }
     });

@@ -10,6 +10,7 @@
 //! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
 //!   front of it (a kernel without tunnel modules needs one);
 //! - [`client`]: HTTP over plain sockets that live in the client's namespace;
+//! - [`demo`]: the steps of `make demo`;
 //! - [`netns`], [`process`], [`command`]: what these stand on;
 //! - [`cleanup`]: nothing is left behind, whatever ends the run.
 //!
@@ -24,6 +25,7 @@ pub mod client;
 pub mod command;
 pub mod config;
 pub mod decap;
+pub mod demo;
 pub mod error;
 pub mod netns;
 pub mod process;

@@ -16,7 +16,7 @@
 
 use crate::address::{self, BACK, BACKENDS, CLIENT, FRONT, Family, RETURN, VIP_PREFIX};
 use crate::backend::Backend;
-use crate::cleanup;
+use crate::cleanup::{self, Turn};
 use crate::error::Result;
 use crate::netns::{Namespace, wire};
 
@@ -63,11 +63,13 @@ pub struct Topology {
     /// How the appliance is connected.
     pub arms: Arms,
     fabric: Namespace,
+    _turn: Turn,
 }
 
 impl Topology {
     /// Builds it and starts the web servers.
     pub fn new(arms: Arms) -> Result<Self> {
+        let turn = Turn::take()?;
         cleanup::prepare();
         let mut topology = Self {
             client: Namespace::new("client")?,
@@ -76,6 +78,7 @@ impl Topology {
             backends: Vec::new(),
             ports: Vec::new(),
             arms,
+            _turn: turn,
         };
         topology.fabric()?;
         topology.client()?;

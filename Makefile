@@ -1,0 +1,57 @@
+# Everything that is done with this repository, the same on a laptop and in CI. `make` lists it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# One profile for the demo and for tests, so that they share one build.
+PROFILE := test
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Looked up when a recipe runs: setup may just have installed it.
+export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V | tail -n 1)
+
+# One thing after another: the parts of a step build on each other.
+.NOTPARALLEL:
+
+.PHONY: help demo test check build setup setup-build bins clean
+
+help: ## this list
+	@echo "Targets:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: setup bins ## the main job on real traffic, between namespaces of this machine (root)
+	@$(TARGET)/debug/demo $(DEMO)
+
+test: setup bins ## every test, the end-to-end ones included (root)
+	cargo test --workspace --doc --quiet
+	@if command -v cargo-nextest >/dev/null; then \
+		set -x; cargo nextest run --workspace --no-fail-fast; \
+	else \
+		set -x; cargo test --workspace --no-fail-fast --lib --bins --tests; \
+	fi
+
+check: setup-build ## formatting, lints, docs, the build without DPDK, licences
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cargo check --package tables --package dataplane --no-default-features
+	@if command -v cargo-deny >/dev/null; then \
+		set -x; cargo deny --offline check bans licenses sources; \
+	else \
+		echo "skipped: licences and bans (cargo-deny is not installed: cargo install cargo-deny)"; \
+	fi
+
+build: setup-build ## the release binary, target/release/windrose
+	cargo build --release --package control --bin windrose
+
+bins: setup-build
+	cargo build --workspace --bins --profile $(PROFILE)
+
+setup-build:
+	@testbed/setup.sh build
+
+setup: ## installs what is missing from Debian, reserves huge pages
+	@testbed/setup.sh run
+
+clean: ## removes what was built
+	cargo clean

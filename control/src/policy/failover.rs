@@ -45,7 +45,10 @@ mod tests {
 
     #[test]
     fn a_switch_counts_when_the_set_was_empty_in_between() {
-        assert_eq!(switches(&[P, None, F, None, None, P]), [false, false, true, false, false, true]);
+        assert_eq!(
+            switches(&[P, None, F, None, None, P]),
+            [false, false, true, false, false, true]
+        );
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub fn parse(value: &[u8]) -> Result<u16, Fault> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Fault::Malformed);
     }
-    let weight = digits.iter().fold(0, |sum: u32, digit| {
-        sum.saturating_mul(10).saturating_add(u32::from(digit - b'0'))
-    });
+    let weight = digits
+        .iter()
+        .fold(0, |sum: u32, digit| sum.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
     u16::try_from(weight).ok().filter(|weight| *weight <= MAX).ok_or(Fault::Malformed)
 }
 
@@ -112,8 +112,8 @@ mod tests {
     fn everything_else_is_malformed() {
         let wrap = "65537 4294967296 4294967301 18446744073709551621";
         for value in wrap.split(' ').chain([
-            "", " ", "-1", "-0", "+5", "5.0", "5e2", "1001", "0x10", "5 6", "5,6", "5;", "abc", "٥",
-            "1_0", "\"5\"",
+            "", " ", "-1", "-0", "+5", "5.0", "5e2", "1001", "0x10", "5 6", "5,6", "5;", "abc",
+            "٥", "1_0", "\"5\"",
         ]) {
             assert_eq!(parse(value.as_bytes()), Err(Fault::Malformed), "{value:?}");
         }

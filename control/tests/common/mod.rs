@@ -1,3 +1,3 @@
 //! What several test files share.
 
-pub mod vectors;
+pub(crate) mod vectors;

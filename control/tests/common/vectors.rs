@@ -8,10 +8,9 @@ use serde_json::Value;
 ///
 /// Reads the specification's own folder where it lies beside the repository, else the copy that
 /// the repository keeps.
-pub fn cases(file: &str) -> Vec<Value> {
+pub(crate) fn cases(file: &str) -> Vec<Value> {
     let path = folder().join(file);
-    let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

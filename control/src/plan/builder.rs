@@ -1,18 +1,20 @@
 //! The Tables that say what the state has decided.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tables::maglev::{self, MaglevCache};
-use tables::rules::{RulePorts, RuleProtocol, RuleSpec};
+use tables::rules::{self, Protocol, RuleSpec};
 use tables::template::MixedFamilies;
-use tables::{PrefixMap, RuleTable, ServiceId, SlotTable, Tables, rules};
+use tables::{PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
 use super::pools::PoolBuilder;
 use super::templates;
 use super::wiring::Wiring;
 use super::zones::Zones;
 use crate::model::{self, Config, ForwardingRule, Ports};
-use crate::state::{Service, State};
+use crate::state::State;
 
 /// Why no Tables can be built. A configuration that was loaded does not lead here; the last good
 /// Tables go on (D-12).
@@ -67,6 +69,7 @@ impl Planner {
             services,
             slots: slots(config, state, wiring)?,
             client_zones: zones.prefixes(config).collect::<PrefixMap<_>>(),
+            tunnel_sources: tunnel_sources(state),
         })
     }
 
@@ -116,13 +119,13 @@ fn rule_spec(rule: &ForwardingRule, service: ServiceId) -> RuleSpec {
         name: Arc::clone(&rule.name),
         address: rule.address,
         protocol: match rule.protocol {
-            model::RuleProtocol::Tcp => RuleProtocol::Tcp,
-            model::RuleProtocol::Udp => RuleProtocol::Udp,
-            model::RuleProtocol::L3Default => RuleProtocol::L3Default,
+            model::RuleProtocol::Tcp => Protocol::Tcp,
+            model::RuleProtocol::Udp => Protocol::Udp,
+            model::RuleProtocol::L3Default => Protocol::L3Default,
         },
         ports: match &rule.ports {
-            Ports::All => RulePorts::All,
-            Ports::Ranges(ranges) => RulePorts::Ranges(ranges.clone()),
+            Ports::All => rules::Ports::All,
+            Ports::Ranges(ranges) => rules::Ports::Ranges(ranges.clone()),
         },
         service,
         client_allow: rule.client_allow.clone(),
@@ -139,4 +142,9 @@ fn slots(config: &Config, state: &State, wiring: &Wiring) -> Result<SlotTable, U
         }
     }
     Ok(SlotTable::new(slots))
+}
+
+fn tunnel_sources(state: &State) -> Box<[IpAddr]> {
+    let sources = state.services().flat_map(|s| s.config.encapsulation.source.iter().copied());
+    sources.collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -1,5 +1,15 @@
-//! Model and state → [`tables::Tables`].
+//! Model and state → [`tables::Tables`]. Pure: the same input gives the same Tables.
 //!
-//! - [`matrix`]: profile × affinity × tracking mode × persistence → a service's [`tables::Plan`].
+//! - [`matrix`]: profile × affinity × tracking mode × persistence → a service's [`tables::Plan`];
+//! - `pools`: an eligible set → whom each hash belongs to, before and after the zonal step;
+//! - [`wiring`]: which port and next hop lead to a backend;
+//! - `templates`: a backend → its outer headers;
+//! - [`zones`]: client zones, numbered;
+//! - [`builder`]: all of it → one snapshot.
 
+pub mod builder;
 pub mod matrix;
+mod pools;
+mod templates;
+pub mod wiring;
+pub mod zones;

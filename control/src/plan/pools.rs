@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tables::maglev::{MaglevCache, Member as Candidate};
 use tables::{HashSeed, Pool, ZoneId};
 
-use super::Unbuildable;
+use super::builder::Unbuildable;
 use super::zones::Zones;
 use crate::model::ZonalAffinity;
 use crate::policy::zonal;
@@ -20,12 +20,12 @@ pub(super) struct PoolBuilder<'a> {
 
 impl PoolBuilder<'_> {
     /// The pool before the zonal step.
-    pub fn whole(&mut self, service: &Service) -> Result<Arc<Pool>, Unbuildable> {
+    pub(super) fn whole(&mut self, service: &Service) -> Result<Arc<Pool>, Unbuildable> {
         self.pool(service, &service.eligible().members)
     }
 
     /// The pools after it, by client zone; empty where it never applies.
-    pub fn zonal(&mut self, service: &Service) -> Result<Box<[Arc<Pool>]>, Unbuildable> {
+    pub(super) fn zonal(&mut self, service: &Service) -> Result<Box<[Arc<Pool>]>, Unbuildable> {
         let affinity = service.config.zonal_affinity;
         if affinity == ZonalAffinity::Disabled {
             return Ok(Box::default());
@@ -44,7 +44,7 @@ impl PoolBuilder<'_> {
         let candidates: Vec<_> =
             chosen.iter().map(|b| candidate(b, service.config.weighted)).collect();
         let size = service.config.maglev_table_size;
-        let maglev = self.cache.get_or_build(&candidates, size, self.seed).map_err(|error| {
+        let maglev = self.cache.get(&candidates, size, self.seed).map_err(|error| {
             Unbuildable::Maglev { service: Arc::clone(&service.config.name), error }
         })?;
         Ok(Arc::new(Pool { maglev, members: chosen.iter().map(|b| b.slot).collect() }))

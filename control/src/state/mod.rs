@@ -98,14 +98,19 @@ impl State {
         Ok(state)
     }
 
-    /// Applies all of `changes` as one change, or none of them.
-    pub fn apply(&mut self, changes: &[Change], now: Duration) -> Result<(), Refused> {
+    /// What the state would be after all of `changes`, taken as one change.
+    pub fn after(&self, changes: &[Change], now: Duration) -> Result<Self, Refused> {
         let mut next = self.clone();
         for change in changes {
             next.take(change, now)?;
         }
         next.settle(now);
-        *self = next;
+        Ok(next)
+    }
+
+    /// Applies all of `changes` as one change, or none of them.
+    pub fn apply(&mut self, changes: &[Change], now: Duration) -> Result<(), Refused> {
+        *self = self.after(changes, now)?;
         Ok(())
     }
 

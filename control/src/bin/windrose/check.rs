@@ -1,0 +1,56 @@
+//! `windrose check`: everything that is wrong with a file, at once.
+
+use std::process::ExitCode;
+
+use control::config::{self, Loaded};
+
+use crate::{ConfigFile, exit};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  windrose check
+  windrose check --config ./windrose.toml
+
+Exit code 0 if the file is valid, 78 if not; every error is shown with its line, column and what is allowed.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    match load(&arguments.file) {
+        Ok(loaded) => {
+            println!("{}: valid: {}", arguments.file.config.display(), contents(&loaded));
+            ExitCode::SUCCESS
+        }
+        Err(code) => code,
+    }
+}
+
+/// Loads the file; prints its warnings, or its errors.
+pub(crate) fn load(file: &ConfigFile) -> Result<Loaded, ExitCode> {
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    match config::load(&file.config) {
+        Ok(loaded) => {
+            eprint!("{}", loaded.warnings.render(colours));
+            Ok(loaded)
+        }
+        Err(errors) => {
+            eprint!("{}", errors.render(colours));
+            Err(ExitCode::from(exit::CONFIG))
+        }
+    }
+}
+
+fn contents(loaded: &Loaded) -> String {
+    let config = &loaded.config;
+    let backends: usize =
+        config.services.iter().flat_map(|s| &s.groups).map(|g| g.backends.len()).sum();
+    format!(
+        "{} ports, {} services, {backends} backends, {} forwarding rules",
+        config.ports.len(),
+        config.services.len(),
+        config.rules.len()
+    )
+}

@@ -1,0 +1,33 @@
+//! Exit codes, after sysexits(3).
+
+use std::process::ExitCode;
+
+/// The arguments make no sense.
+pub(crate) const USAGE: u8 = 64;
+/// Something that should have held did not: a worker ended by itself.
+pub(crate) const INTERNAL: u8 = 70;
+/// The system or DPDK refused: an interface, memory, a device.
+pub(crate) const SYSTEM: u8 = 71;
+/// The configuration is not valid.
+pub(crate) const CONFIG: u8 = 78;
+
+/// For the help text.
+pub(crate) const HELP: &str = "\
+Exit codes:
+   0  done; for check: the configuration is valid
+  64  the arguments make no sense
+  70  internal fault: a worker ended by itself
+  71  the system or DPDK refused an interface, memory or a device
+  78  the configuration is not valid";
+
+/// Prints one sentence to standard error.
+pub(crate) fn with(code: u8, why: &dyn std::fmt::Display) -> ExitCode {
+    eprintln!("windrose: {why}");
+    ExitCode::from(code)
+}
+
+/// What clap has to say: help and version are no failure.
+pub(crate) fn usage(refused: &clap::Error) -> ExitCode {
+    let _ = refused.print();
+    if refused.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}

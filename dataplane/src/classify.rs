@@ -1,0 +1,64 @@
+//! Destination → rule and service (F-1 to F-4).
+
+use tables::rules::Match;
+use tables::{Outcome, RuleId, Tables};
+
+use crate::batch::{Batch, Packet};
+use crate::parse::{Fragment, is_loop};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Gives every packet its rule, or ends its way.
+pub fn stage<F>(batch: &mut Batch<F>, tables: &Tables) {
+    for packet in batch.live() {
+        if let Err(outcome) = classify(packet, tables) {
+            packet.end(outcome);
+        }
+    }
+}
+
+fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
+    let parsed = &packet.parsed;
+    if is_loop(parsed, &tables.tunnel_sources) {
+        return Err(Outcome::Loop);
+    }
+    match tables.rules.look_up(&parsed.flow, rule_port(packet)) {
+        Match::Unclaimed => Err(Outcome::Host),
+        Match::ClaimedNoRule => Err(unruled(packet)),
+        Match::Rule(id) => take(packet, id, tables),
+    }
+}
+
+/// The port that rules are matched by: none where the frame holds none (F-2).
+fn rule_port<F>(packet: &Packet<F>) -> Option<u16> {
+    let has_ports = matches!(packet.parsed.flow.proto(), TCP | UDP)
+        && packet.parsed.fragment != Fragment::Later
+        && packet.parsed.fault.is_none();
+    has_ports.then(|| packet.parsed.flow.dport())
+}
+
+/// Why a packet to a claimed address has no rule (F-4). A fault says more than a missing rule,
+/// and a later fragment of TCP may have one that only its first fragment could tell (S-6).
+fn unruled<F>(packet: &Packet<F>) -> Outcome {
+    packet.parsed.fault.or(lost_fragment(packet)).unwrap_or(Outcome::VipNoRule)
+}
+
+fn take<F>(packet: &mut Packet<F>, id: RuleId, tables: &Tables) -> Result<(), Outcome> {
+    if let Some(outcome) = packet.parsed.fault.or(lost_fragment(packet)) {
+        return Err(outcome);
+    }
+    let rule = tables.rules.rule(id).ok_or(Outcome::VipNoRule)?;
+    if !rule.admits(packet.parsed.flow.src()) {
+        return Err(Outcome::ClientDenied);
+    }
+    packet.rule = id;
+    packet.service = rule.service;
+    Ok(())
+}
+
+/// Later fragments of TCP follow their first one, which is not remembered here (S-6).
+fn lost_fragment<F>(packet: &Packet<F>) -> Option<Outcome> {
+    let lost = packet.parsed.flow.proto() == TCP && packet.parsed.fragment == Fragment::Later;
+    lost.then_some(Outcome::FragmentNoFirst)
+}

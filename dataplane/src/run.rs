@@ -1,0 +1,30 @@
+//! A worker's loop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use tables::Tick;
+
+use crate::idle::{Idle, Sleeper};
+use crate::io::Io;
+use crate::tx::Observe;
+use crate::worker::Worker;
+
+/// Takes steps until `stop` is set. `start` is where the ticks of all workers begin.
+pub fn run<I: Io, O: Observe<I::Frame>>(
+    worker: &mut Worker<I, O>,
+    start: Instant,
+    idle: Idle,
+    stop: &AtomicBool,
+) {
+    let mut sleeper = Sleeper::new(idle);
+    while !stop.load(Ordering::Relaxed) {
+        let packets = worker.step(Tick::after(start.elapsed(), Tick::LENGTH));
+        if let Some(pause) = sleeper.after(packets) {
+            // Asleep it holds no Tables, so that the publisher need not wait for it (D-5).
+            worker.tables.offline();
+            std::thread::sleep(pause);
+        }
+    }
+    worker.tables.offline();
+}

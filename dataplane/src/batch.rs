@@ -4,6 +4,7 @@ use arrayvec::ArrayVec;
 use tables::{Key, Outcome, PortId, RuleId, ServiceId, SlotId};
 
 use crate::parse::Parsed;
+use crate::track::Value;
 
 /// The most packets that a worker takes at once.
 pub const BURST: usize = 32;
@@ -44,6 +45,18 @@ pub enum Tracking {
     Found,
     /// Select, then remember under this key (whose table hash is beside it).
     Remember(Key, u64),
+    /// Found under the key that its class had before: the backend is decided; to be entered
+    /// under this key (whose table hash is beside it) as it was found.
+    Migrate {
+        /// The key to enter it under.
+        key: Key,
+        /// That key's table hash.
+        hash: u64,
+        /// What was found.
+        value: Value,
+        /// Whether what was found had seen more than one packet (D-4).
+        confirmed: bool,
+    },
     /// Select, but write nothing: another worker is writing this entry, or is on newer Tables.
     SelectOnly,
 }

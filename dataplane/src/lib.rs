@@ -18,3 +18,4 @@ pub mod encap;
 pub mod io;
 pub mod parse;
 pub mod prefetch;
+pub mod track;

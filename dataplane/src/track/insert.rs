@@ -1,0 +1,276 @@
+//! Writing entries: in place, into a free lane, or over one that gives way.
+
+use super::bucket::{Bucket, LANES, lanes};
+use super::entry::{Busy, Snapshot};
+use super::hash::Place;
+use super::region::{KeyWords, Position, Region, Touch};
+use super::sync::{Ordering, fence, pause};
+use super::value::{Stamp, State, Value, View};
+
+/// The home bucket is filled to this before the other is looked at: then nine of ten look-ups in a
+/// full table, and all in one half full, touch one line of tags; it costs 2 % of the slots.
+const HOME_FIRST: u32 = LANES as u32 * 3 / 4;
+
+/// Tries at an entry that others are writing at the same time.
+const ATTEMPTS: usize = 4;
+
+/// An entry to write.
+pub(super) struct New<const W: usize> {
+    pub(super) key: [u64; W],
+    pub(super) hash: u64,
+    pub(super) value: Value,
+    pub(super) confirmed: bool,
+    /// Whether a live entry of this key is to be overwritten (T-1); else it stays and counts as
+    /// found.
+    pub(super) supersede: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It was written where no live entry was.
+    Created,
+    /// It was written over a live, unconfirmed entry of another key (T-19).
+    Evicted,
+    /// It was written over the live entry of its key.
+    Replaced,
+    /// A live entry of its key was there and stays.
+    Kept(Value),
+    /// There is no room, or no allowance (T-19).
+    Denied,
+    /// Others are writing, or are on newer Tables.
+    Contended,
+}
+
+/// An entry that may give way.
+struct Victim<const W: usize> {
+    at: Position,
+    seen: Snapshot<W>,
+    live: bool,
+}
+
+/// Somebody was faster: look again.
+struct Retry;
+
+impl<const W: usize> Region<W>
+where
+    [u64; W]: KeyWords,
+{
+    /// Asks for the lines that [`Region::insert`] writes; the tags should be here already.
+    pub(super) fn prefetch_insert(&self, hash: u64) {
+        let place = self.place(hash);
+        let home = self.bucket(place.home);
+        let other = self.bucket(place.other);
+        for bucket in [home, other] {
+            let known = bucket.tags.matching(place.tag);
+            if known != 0 {
+                return bucket.prefetch_first(known);
+            }
+        }
+        if let Some(at) = self.free_lane(place) {
+            self.bucket(at.bucket).prefetch_first(1 << at.lane);
+        }
+    }
+
+    /// Writes an entry. `allowed` is asked, once, before a key gets an entry that has none.
+    pub(super) fn insert(
+        &self,
+        new: &New<W>,
+        view: View<'_>,
+        mut allowed: impl FnMut() -> bool,
+    ) -> Written {
+        let mut allowance = None;
+        for _ in 0..ATTEMPTS {
+            match self.attempt(new, view, || *allowance.get_or_insert_with(&mut allowed)) {
+                Ok(written) => return written,
+                Err(Retry) => pause(),
+            }
+        }
+        Written::Contended
+    }
+
+    fn attempt(
+        &self,
+        new: &New<W>,
+        view: View<'_>,
+        allowed: impl FnOnce() -> bool,
+    ) -> Result<Written, Retry> {
+        let place = self.place(new.hash);
+        match self.seek(place, &new.key) {
+            Ok(Some((at, seen))) => self.overwrite(at, &seen, new, view),
+            Err(Busy) => Err(Retry),
+            Ok(None) if !allowed() => Ok(Written::Denied),
+            Ok(None) => self.claim(place, new, view),
+        }
+    }
+
+    /// The entry of a key, dead or live.
+    fn seek(&self, place: Place, key: &[u64; W]) -> Result<Option<(Position, Snapshot<W>)>, Busy> {
+        let mut busy = false;
+        for at in self.positions(place) {
+            match self.bucket(at.bucket).entry(at.lane).read() {
+                Ok(seen) if seen.key == *key => return Ok(Some((at, seen))),
+                Ok(_) => {}
+                Err(Busy) => busy = true,
+            }
+        }
+        if busy { Err(Busy) } else { Ok(None) }
+    }
+
+    /// Where the tag of a place is found, its home first.
+    fn positions(&self, place: Place) -> impl Iterator<Item = Position> {
+        [place.home, place.other].into_iter().flat_map(move |bucket| {
+            lanes(self.bucket(bucket).tags.matching(place.tag))
+                .map(move |lane| Position { bucket, lane })
+        })
+    }
+
+    fn overwrite(
+        &self,
+        at: Position,
+        seen: &Snapshot<W>,
+        new: &New<W>,
+        view: View<'_>,
+    ) -> Result<Written, Retry> {
+        let state = view.judge_of(new.key.key().service(), seen.value, seen.stamp);
+        match (state, seen.value) {
+            (State::Newer, _) => Ok(Written::Contended),
+            (State::Live, Some(value)) if !new.supersede => {
+                self.touch(self.bucket(at.bucket), at.lane, seen, Touch::Confirm, view);
+                Ok(Written::Kept(value))
+            }
+            (State::Live, _) => self.write(at, seen, new, view, Written::Replaced),
+            (State::Dead, _) => self.write(at, seen, new, view, Written::Created),
+        }
+    }
+
+    /// Gives a key without an entry one.
+    fn claim(&self, place: Place, new: &New<W>, view: View<'_>) -> Result<Written, Retry> {
+        if let Some(at) = self.free_lane(place) {
+            let bucket = self.bucket(at.bucket);
+            let seen = bucket.entry(at.lane).read().map_err(|Busy| Retry)?;
+            // Tags change under the sequence only: free now, free when `write` has taken it.
+            if !bucket.tags.is_free(at.lane) {
+                return Err(Retry);
+            }
+            return self.write(at, &seen, new, view, Written::Created);
+        }
+        match self.victim(place, view) {
+            None => Ok(Written::Denied),
+            Some(Victim { at, seen, live: false }) => {
+                self.write(at, &seen, new, view, Written::Created)
+            }
+            Some(Victim { at, seen, live: true }) => {
+                self.write(at, &seen, new, view, Written::Evicted)
+            }
+        }
+    }
+
+    fn free_lane(&self, place: Place) -> Option<Position> {
+        let home = self.bucket(place.home).tags.free();
+        let lane_of = |bucket, free: u32| {
+            (free != 0).then(|| Position { bucket, lane: free.trailing_zeros() as usize })
+        };
+        if LANES as u32 - home.count_ones() <= HOME_FIRST {
+            return lane_of(place.home, home);
+        }
+        let other = self.bucket(place.other).tags.free();
+        if other.count_ones() > home.count_ones() {
+            return lane_of(place.other, other);
+        }
+        lane_of(place.home, home)
+    }
+
+    /// Of both buckets: the first dead entry, else the oldest unconfirmed one. At most two
+    /// buckets' lines are read, all asked for at once.
+    fn victim(&self, place: Place, view: View<'_>) -> Option<Victim<W>> {
+        let mut oldest: Option<(u32, Victim<W>)> = None;
+        for index in [place.home, place.other] {
+            let bucket = self.bucket(index);
+            bucket.prefetch_all();
+            for lane in 0..LANES {
+                let at = Position { bucket: index, lane };
+                match give_way(bucket, at, view) {
+                    Some((victim, _)) if !victim.live => return Some(victim),
+                    Some((victim, age)) if oldest.as_ref().is_none_or(|(o, _)| age > *o) => {
+                        oldest = Some((age, victim));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        oldest.map(|(_, victim)| victim)
+    }
+
+    /// Writes the entry at `at` if it is still as `seen`, a refresh included, and leaves one entry
+    /// of its key.
+    fn write(
+        &self,
+        at: Position,
+        seen: &Snapshot<W>,
+        new: &New<W>,
+        view: View<'_>,
+        written: Written,
+    ) -> Result<Written, Retry> {
+        let bucket = self.bucket(at.bucket);
+        let locked = bucket.entry(at.lane).lock(seen.sequence).ok_or(Retry)?;
+        let sequence = locked.next_sequence();
+        if locked.stamp() != seen.stamp && written != Written::Replaced {
+            drop(locked);
+            // Who met the odd sequence left this key to us.
+            self.settle(self.place(self.hash(&seen.key)), at, sequence, &seen.key);
+            return Err(Retry);
+        }
+        locked.write(&new.key, new.value.pack(), Stamp::new(view.now, new.confirmed));
+        let place = self.place(new.hash);
+        bucket.tags.set(at.lane, place.tag);
+        drop(locked);
+        let stays = self.settle(place, at, sequence, &new.key);
+        Ok(if stays { written } else { Written::Contended })
+    }
+
+    /// Of several entries of one key the one at the lowest position stays; says whether that is
+    /// ours. Everyone who has written an entry comes through here after publishing it, so whoever
+    /// is last sees all of them (the argument is at the head of the module).
+    fn settle(&self, place: Place, ours: Position, sequence: u32, key: &[u64; W]) -> bool {
+        fence(Ordering::SeqCst);
+        for theirs in self.positions(place).filter(|p| *p != ours) {
+            match self.bucket(theirs.bucket).entry(theirs.lane).read() {
+                Ok(seen) if seen.key == *key && ours < theirs => self.kill(theirs, seen.sequence),
+                Ok(seen) if seen.key == *key => {
+                    self.kill(ours, sequence);
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Frees a lane, unless somebody has written its entry since: then that is theirs to settle.
+    pub(super) fn kill(&self, at: Position, sequence: u32) {
+        let bucket = self.bucket(at.bucket);
+        if let Some(locked) = bucket.entry(at.lane).lock(sequence) {
+            bucket.tags.clear(at.lane);
+            locked.write(&[0; W], 0, Stamp(0));
+        }
+    }
+}
+
+/// An entry that is dead or unconfirmed, and its age in ticks.
+fn give_way<const W: usize>(
+    bucket: &Bucket<W>,
+    at: Position,
+    view: View<'_>,
+) -> Option<(Victim<W>, u32)>
+where
+    [u64; W]: KeyWords,
+{
+    let seen = bucket.entry(at.lane).read().ok()?;
+    let live = match view.judge_of(seen.key.key().service(), seen.value, seen.stamp) {
+        State::Newer => return None,
+        State::Live if seen.stamp.confirmed() => return None,
+        state => state == State::Live,
+    };
+    Some((Victim { at, seen, live }, view.now.since(seen.stamp.seen())))
+}

@@ -1,0 +1,47 @@
+//! How many entries a worker may make (D-4).
+
+use tables::Tick;
+
+/// A worker's allowance of new entries, so that a flood of new flows costs a bounded share of its
+/// time. It never concerns a key that already has an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InsertLimit {
+    per_tick: u32,
+    tick: Tick,
+    used: u32,
+}
+
+impl InsertLimit {
+    /// At most this many new entries a tick; 0: as many as come.
+    pub fn per_tick(per_tick: u32) -> Self {
+        Self { per_tick, ..Self::default() }
+    }
+
+    /// Takes one of this tick's allowance, if any is left.
+    pub fn take(&mut self, now: Tick) -> bool {
+        if self.tick != now {
+            (self.tick, self.used) = (now, 0);
+        }
+        let allowed = self.per_tick == 0 || self.used < self.per_tick;
+        self.used = self.used.saturating_add(u32::from(allowed));
+        allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tick_has_its_own_allowance() {
+        let mut limit = InsertLimit::per_tick(2);
+        let taken: Vec<_> = [1, 1, 1, 2, 2, 2].map(|t| limit.take(Tick(t))).into();
+        assert_eq!(taken, [true, true, false, true, true, false]);
+    }
+
+    #[test]
+    fn zero_is_no_limit() {
+        let mut limit = InsertLimit::per_tick(0);
+        assert!((0..10_000).all(|_| limit.take(Tick(0))));
+    }
+}

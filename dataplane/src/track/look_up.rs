@@ -1,0 +1,196 @@
+//! The stage that asks the table: is this packet part of a known connection (1.1)?
+
+use arrayvec::ArrayVec;
+use tables::counters::Event;
+use tables::{
+    ClassPlan, Family, FieldSet, Key, PacketClass, Service, Tables, Tick, WorkerCounters,
+};
+
+use super::ConnectionTable;
+use super::region::{Found, KeyWords, Probe, Region, Touch};
+use super::value::View;
+use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
+
+/// Decides the packets that have a live entry, and tells the others what to do after selection.
+/// All of a burst's cache misses are on their way at once (D-3).
+pub(super) fn look_up<F>(
+    batch: &mut Batch<F>,
+    tables: &Tables,
+    table: &ConnectionTable,
+    now: Tick,
+    counters: &WorkerCounters,
+) {
+    let view = View { tables, now };
+    let mut burst = Burst::default();
+    for (index, packet) in (0..).zip(&mut batch.0) {
+        if packet.outcome.is_none() {
+            burst.aim(packet, index, table, tables);
+        }
+    }
+    burst.find(table, view);
+    burst.conclude(batch);
+    let mut hits = burst.count(|found| matches!(found, Found::Hit(..)));
+    if burst.count(|found| found == Found::Miss) > 0 {
+        hits += look_up_before(batch, table, view);
+    }
+    counters.add(Event::EntryHit, hits as u64);
+    let contended = burst.count(|found| found == Found::Contended);
+    counters.add(Event::EntryContended, contended as u64);
+}
+
+/// A burst's probes, by family.
+#[derive(Default)]
+struct Burst {
+    v4: ArrayVec<Probe<2>, BURST>,
+    v6: ArrayVec<Probe<5>, BURST>,
+}
+
+impl Burst {
+    /// Decides how a packet is tracked, and probes its key unless it is a new connection.
+    #[inline]
+    fn aim<F>(
+        &mut self,
+        packet: &mut Packet<F>,
+        index: u8,
+        table: &ConnectionTable,
+        tables: &Tables,
+    ) {
+        let Some((service, plan)) = planned(packet, tables) else { return };
+        let Some(fields) = plan.track else { return };
+        let key = packet.parsed.flow.key(fields, packet.service);
+        if packet.parsed.syn && plan.syn_is_new {
+            packet.tracking = Tracking::Remember(key, table.hash_ahead(&key));
+        } else {
+            let touch = touch(packet.parsed.class, packet.parsed.syn);
+            self.probe(&key, service.idle_ticks, touch, index, table);
+        }
+    }
+
+    #[inline]
+    fn probe(
+        &mut self,
+        key: &Key,
+        idle_ticks: u32,
+        touch: Touch,
+        index: u8,
+        table: &ConnectionTable,
+    ) {
+        // A batch holds no more packets than there is room for probes.
+        let _ = match key.family() {
+            Family::V4 => {
+                let probe = table.v4.probe(key.v4_words(), idle_ticks, touch, index);
+                self.v4.try_push(probe).is_ok()
+            }
+            Family::V6 => {
+                let probe = table.v6.probe(key.v6_words(), idle_ticks, touch, index);
+                self.v6.try_push(probe).is_ok()
+            }
+        };
+    }
+
+    fn find(&mut self, table: &ConnectionTable, view: View<'_>) {
+        table.v4.find(&mut self.v4, view);
+        table.v6.find(&mut self.v6, view);
+    }
+
+    /// Leaves the answers in the packets.
+    fn conclude<F>(&self, batch: &mut Batch<F>) {
+        conclude(&self.v4, batch);
+        conclude(&self.v6, batch);
+    }
+
+    fn count(&self, which: impl Fn(Found) -> bool) -> usize {
+        let v4 = self.v4.iter().map(|p| p.found);
+        v4.chain(self.v6.iter().map(|p| p.found)).filter(|found| which(*found)).count()
+    }
+}
+
+fn planned<'t, F>(packet: &Packet<F>, tables: &'t Tables) -> Option<(&'t Service, &'t ClassPlan)> {
+    let service = tables.service(packet.service)?;
+    Some((service, service.plan.class(packet.parsed.class)))
+}
+
+/// TCP is confirmed by a packet without SYN, the others by a second packet (D-4).
+fn touch(class: PacketClass, syn: bool) -> Touch {
+    if class == PacketClass::Tcp && syn { Touch::Seen } else { Touch::Confirm }
+}
+
+fn conclude<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>)
+where
+    [u64; W]: KeyWords,
+{
+    for probe in probes {
+        let Some(packet) = batch.0.get_mut(usize::from(probe.packet)) else { continue };
+        match probe.found {
+            Found::Hit(value, _) => {
+                packet.slot = Some(value.slot);
+                packet.why = Why::Tracked;
+                packet.entry = Entry::Hit;
+                packet.tracking = Tracking::Found;
+            }
+            Found::Contended => packet.tracking = Tracking::SelectOnly,
+            Found::Miss => {
+                packet.tracking = Tracking::Remember(probe.key.key(), probe.hash);
+            }
+        }
+    }
+}
+
+/// Looks misses up once more under the key that their class had before: rare, so the burst
+/// only pays for it while a change is fresh. Says how many were found.
+#[cold]
+#[inline(never)]
+fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'_>) -> usize {
+    let mut burst = Burst::default();
+    for (index, packet) in (0..).zip(&batch.0) {
+        let Some((service, plan)) = planned(packet, view.tables) else { continue };
+        if let Some(fields) = fields_before(packet, plan, view.now) {
+            let key = packet.parsed.flow.key(fields, packet.service);
+            burst.probe(&key, service.idle_ticks, Touch::Not, index, table);
+        }
+    }
+    burst.find(table, view);
+    migrate(&burst.v4, batch);
+    migrate(&burst.v6, batch);
+    burst.count(|found| matches!(found, Found::Hit(..)))
+}
+
+fn fields_before<F>(packet: &Packet<F>, plan: &ClassPlan, now: Tick) -> Option<FieldSet> {
+    let missed = packet.outcome.is_none() && matches!(packet.tracking, Tracking::Remember(..));
+    let starts_anew = packet.parsed.syn && plan.syn_is_new;
+    let (fields, until) = plan.track_before?;
+    (missed && !starts_anew && until.since(now) > 0).then_some(fields)
+}
+
+fn migrate<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>) {
+    for probe in probes {
+        let Some(packet) = batch.0.get_mut(usize::from(probe.packet)) else { continue };
+        let (Found::Hit(value, confirmed), Tracking::Remember(key, hash)) =
+            (probe.found, packet.tracking)
+        else {
+            continue;
+        };
+        packet.slot = Some(value.slot);
+        packet.why = Why::Tracked;
+        packet.entry = Entry::Hit;
+        packet.tracking = Tracking::Migrate { key, hash, value, confirmed };
+    }
+}
+
+impl ConnectionTable {
+    /// The hash of a key that will be written without a look-up; asks for the lines of its tags.
+    fn hash_ahead(&self, key: &Key) -> u64 {
+        match key.family() {
+            Family::V4 => hash_ahead(&self.v4, &key.v4_words()),
+            Family::V6 => hash_ahead(&self.v6, &key.v6_words()),
+        }
+    }
+}
+
+fn hash_ahead<const W: usize>(region: &Region<W>, key: &[u64; W]) -> u64 {
+    let hash = region.hash(key);
+    let place = region.place(hash);
+    region.bucket(place.home).tags.prefetch();
+    region.bucket(place.other).tags.prefetch();
+    hash
+}

@@ -1,0 +1,163 @@
+//! The protocol under loom: every interleaving, and every stale value that the memory model
+//! allows, of two workers on a region of two buckets of four lanes.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p dataplane --lib track::model`
+//!
+//! What it does not see: more than two workers at once; sequences that wrap; lanes beyond four;
+//! more than [`PREEMPTIONS`] forced switches in one execution; and that loom's relaxed stores are
+//! not delayed past later ones of other locations as far as hardware may. The stress test covers
+//! the first and, on the hardware at hand, the last.
+
+use loom::sync::Arc;
+use loom::thread;
+use tables::{FieldSet, Flow, Lifetime, ServiceId, SlotEpochs, SlotId, SlotTable, Tables, Tick};
+
+use super::hash::TableKey;
+use super::insert::{New, Written};
+use super::mem::Pages;
+use super::region::{Found, KeyWords, Region, Touch};
+use super::value::{Value, View};
+
+const PREEMPTIONS: usize = 3;
+
+fn value(slot: u32) -> Value {
+    let slot = SlotId::new(slot).expect("in range");
+    Value { slot, lifetime: Lifetime::WhileHealthy, epoch: 0 }
+}
+
+fn key(client: u8) -> [u64; 2] {
+    let flow = Flow::v4([10, 0, 0, client], [203, 0, 113, 1], 6, 1, 80);
+    <[u64; 2]>::of(&flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)))
+}
+
+struct Shared {
+    region: Region<2>,
+    tables: Tables,
+}
+
+impl Shared {
+    fn new() -> Self {
+        let region = Region::new(1, Pages::Off, TableKey::fixed(1)).expect("two buckets");
+        let slots = SlotTable::new((0..4).map(|_| (SlotEpochs::default(), None)));
+        Self { region, tables: Tables { slots, ..Tables::default() } }
+    }
+
+    fn insert(&self, client: u8, slot: u32, supersede: bool) -> Written {
+        let key = key(client);
+        let hash = self.region.hash(&key);
+        let new = New { key, hash, value: value(slot), confirmed: false, supersede };
+        self.region.insert(&new, self.view(), || true)
+    }
+
+    fn find(&self, client: u8) -> Found {
+        let mut probe = [self.region.probe(key(client), 10, Touch::Confirm, 0)];
+        self.region.find(&mut probe, self.view());
+        probe[0].found
+    }
+
+    fn view(&self) -> View<'_> {
+        View { tables: &self.tables, now: Tick(0) }
+    }
+
+    /// The slots of all entries of a client.
+    fn entries(&self, client: u8) -> Vec<u32> {
+        let place = self.region.place(self.region.hash(&key(client)));
+        let mut slots = Vec::new();
+        for bucket in [place.home, place.other] {
+            let bucket = self.region.bucket(bucket);
+            for lane in super::bucket::lanes(bucket.tags.matching(place.tag)) {
+                let seen = bucket.entry(lane).read().expect("quiet");
+                if seen.key == key(client) {
+                    slots.extend(seen.value.map(|v| v.slot.get()));
+                }
+            }
+        }
+        slots
+    }
+}
+
+fn model(check: impl Fn(Arc<Shared>) + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.max_branches = 10_000;
+    builder.check(move || check(Arc::new(Shared::new())));
+}
+
+fn spawn(
+    shared: &Arc<Shared>,
+    work: impl FnOnce(&Shared) -> Written + 'static,
+) -> thread::JoinHandle<Written> {
+    let shared = shared.clone();
+    thread::spawn(move || work(&shared))
+}
+
+#[test]
+fn a_reader_never_sees_a_torn_entry_while_a_syn_replaces_it() {
+    model(|shared| {
+        shared.insert(1, 1, false);
+        let writer = spawn(&shared, |s| s.insert(1, 2, true));
+        match shared.find(1) {
+            Found::Hit(v, _) => assert!(v == value(1) || v == value(2), "{v:?}"),
+            Found::Contended => {}
+            Found::Miss => panic!("the key always has an entry"),
+        }
+        let written = writer.join().expect("no panic");
+        assert_eq!(written, Written::Replaced);
+        assert_eq!(shared.entries(1), [2]);
+    });
+}
+
+#[test]
+fn a_lane_that_is_reused_never_answers_for_its_old_key() {
+    model(|shared| {
+        shared.insert(1, 1, false);
+        let writer = spawn(&shared, |s| {
+            let place = s.region.place(s.region.hash(&key(1)));
+            let lane = s.region.bucket(place.home).tags.matching(place.tag).trailing_zeros();
+            let at = super::region::Position { bucket: place.home, lane: lane as usize };
+            let seen = s.region.bucket(at.bucket).entry(at.lane).read().expect("one writer");
+            s.region.kill(at, seen.sequence);
+            s.insert(2, 2, false)
+        });
+        if let Found::Hit(v, _) = shared.find(1) {
+            assert_eq!(v, value(1));
+        }
+        if let Found::Hit(v, _) = shared.find(2) {
+            assert_eq!(v, value(2));
+        }
+        writer.join().expect("no panic");
+        assert_eq!((shared.entries(1), shared.entries(2)), (vec![], vec![2]));
+    });
+}
+
+#[test]
+fn of_two_inserts_of_one_key_exactly_one_stays() {
+    model(|shared| {
+        let other = spawn(&shared, |s| s.insert(1, 1, false));
+        let ours = shared.insert(1, 2, false);
+        let theirs = other.join().expect("no panic");
+        assert_eq!(shared.entries(1).len(), 1, "{ours:?} {theirs:?}");
+    });
+}
+
+#[test]
+fn a_syn_and_an_insert_of_one_key_leave_one_entry() {
+    model(|shared| {
+        let other = spawn(&shared, |s| s.insert(1, 1, false));
+        shared.insert(1, 2, true);
+        other.join().expect("no panic");
+        assert_eq!(shared.entries(1).len(), 1);
+    });
+}
+
+#[test]
+fn two_keys_never_take_one_lane() {
+    model(|shared| {
+        let other = spawn(&shared, |s| s.insert(1, 1, false));
+        let ours = shared.insert(2, 2, false);
+        let theirs = other.join().expect("no panic");
+        let kept = |written| usize::from(written == Written::Created);
+        assert_eq!(shared.entries(1).len(), kept(theirs));
+        assert_eq!(shared.entries(2).len(), kept(ours));
+    });
+}

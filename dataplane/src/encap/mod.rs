@@ -1,7 +1,7 @@
 //! The outer header (D-8): a template copied in front of the packet and patched.
 //!
-//! [`apply`] is the whole of it for one packet, on plain bytes; [`ipv4`] and [`ipv6`] patch,
-//! [`label`] makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. The inner packet's
+//! [`apply`] is the whole of it for one packet, on plain bytes; `ipv4` and `ipv6` patch,
+//! `label` makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. The inner packet's
 //! bytes are never touched (N-1).
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]

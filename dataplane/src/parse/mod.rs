@@ -1,7 +1,7 @@
 //! Frame → what the stages need to know of it. Never reads past the frame.
 //!
-//! In the order of the bytes: [`ethernet`] (addresses, VLAN tag), [`ipv4`] or [`ipv6`] (lengths,
-//! fragments, extension headers), [`transport`] (ports, class). How strict each is, is the table in
+//! In the order of the bytes: `ethernet` (addresses, VLAN tag), `ipv4` or `ipv6` (lengths,
+//! fragments, extension headers), `transport` (ports, class). How strict each is, is the table in
 //! `docs/strictness.md` (N-7).
 //!
 //! An `Err` ends the packet's way. What is wrong *behind* the IP header is no error but a

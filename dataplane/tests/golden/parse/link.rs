@@ -39,13 +39,13 @@ fn a_capture_takes_every_destination() {
 #[test]
 fn which_vlan_it_is_of() {
     let tagged = |id| packet(Family::V4, L4::Tcp, id, b"hello");
-    let priority = with(tagged(7), &[(14, 0xE0), (15, 0)]);
+    let priority = with(tagged(7), &[(14, 0xF0), (15, 0)]);
     let double = with(tagged(7), &[(16, 0x81), (17, 0)]);
     for (name, frame, port, expected) in [
         ("untagged, port untagged", tcp4(), 0, Reads(Tcp, Whole)),
         ("untagged, port tagged", tcp4(), 7, Ends(Outcome::WrongVlan)),
         ("tagged as the port", tagged(7), 7, Reads(Tcp, Whole)),
-        ("tagged with a priority", with(tagged(7), &[(14, 0xE0)]), 7, Reads(Tcp, Whole)),
+        ("tagged with every priority bit", with(tagged(7), &[(14, 0xF0)]), 7, Reads(Tcp, Whole)),
         ("tagged otherwise", tagged(8), 7, Ends(Outcome::WrongVlan)),
         ("tagged, port untagged", tagged(7), 0, Ends(Outcome::WrongVlan)),
         ("priority tag, port untagged", priority.clone(), 0, Reads(Tcp, Whole)),

@@ -45,7 +45,7 @@ fn which_vlan_it_is_of() {
         ("untagged, port untagged", tcp4(), 0, Reads(Tcp, Whole)),
         ("untagged, port tagged", tcp4(), 7, Ends(Outcome::WrongVlan)),
         ("tagged as the port", tagged(7), 7, Reads(Tcp, Whole)),
-        ("tagged with every priority bit", with(tagged(7), &[(14, 0xF0)]), 7, Reads(Tcp, Whole)),
+        ("tagged, drop-eligible, priority 7", with(tagged(7), &[(14, 0xF0)]), 7, Reads(Tcp, Whole)),
         ("tagged otherwise", tagged(8), 7, Ends(Outcome::WrongVlan)),
         ("tagged, port untagged", tagged(7), 0, Ends(Outcome::WrongVlan)),
         ("priority tag, port untagged", priority.clone(), 0, Reads(Tcp, Whole)),

@@ -1,6 +1,11 @@
 //! Where frames come from and go to.
 
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
+pub mod host;
 pub mod mem;
+#[cfg(feature = "dpdk")]
+pub mod pcap;
 
 use arrayvec::ArrayVec;
 use tables::PortId;

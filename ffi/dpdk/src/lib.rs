@@ -32,7 +32,7 @@
 //! let (mut rx, mut tx) = port.split().remove(0);
 //! let worker = eal.launch(0, move || {
 //!     let mut burst = arrayvec::ArrayVec::<dpdk::Mbuf, 32>::new();
-//!     while rx.receive(&mut burst) > 0 {
+//!     while rx.receive(&mut burst, 32) > 0 {
 //!         tx.send(&mut burst);
 //!         burst.clear(); // what the port did not take is freed
 //!     }

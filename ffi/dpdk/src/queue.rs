@@ -35,14 +35,16 @@ impl RxQueue {
         Self { port, queue, _one: PhantomData }
     }
 
-    /// Takes what has arrived, as far as there is room in `out`; returns how many.
+    /// Takes what has arrived, at most `most` frames and as far as there is room in `out`; returns
+    /// how many. Some drivers hand up nothing when asked for fewer than 8.
     ///
     /// Each frame comes in one piece and with nothing of DPDK's offload flags left on it; a VLAN
     /// tag that the driver took off is back in the frame. A frame in several segments that do not
     /// fit into the first is cut to that one.
     #[inline]
-    pub fn receive<const N: usize>(&mut self, out: &mut ArrayVec<Mbuf, N>) -> usize {
-        let (old, room) = (out.len(), out.remaining_capacity().min(u16::MAX.into()) as u16);
+    pub fn receive<const N: usize>(&mut self, out: &mut ArrayVec<Mbuf, N>, most: usize) -> usize {
+        let (old, room) =
+            (out.len(), out.remaining_capacity().min(most).min(u16::MAX.into()) as u16);
         let place = out.as_mut_ptr().cast::<*mut rte_mbuf>();
         // SAFETY: the port is started for as long as `self.port` lives and this is the queue's only
         // user; `place` + old has room for `room` pointers; Mbuf is one pointer to an rte_mbuf.

@@ -26,7 +26,7 @@ fn receive_where(rx: &mut RxQueue, wanted: impl Fn(&[u8]) -> bool) -> Option<Mbu
     let deadline = Instant::now() + Duration::from_secs(5);
     while Instant::now() < deadline {
         let mut burst = ArrayVec::<Mbuf, 32>::new();
-        rx.receive(&mut burst);
+        rx.receive(&mut burst, 32);
         if let Some(found) = burst.into_iter().find(|mbuf| wanted(mbuf.bytes())) {
             return Some(found);
         }

@@ -43,7 +43,7 @@ fn a_ring_gives_back_what_was_sent_in_order() {
     assert_eq!(tx.send(&mut frames), 32);
     assert!(frames.is_empty());
     let mut received = Burst::new();
-    assert_eq!(rx.receive(&mut received), 32);
+    assert_eq!(rx.receive(&mut received, 32), 32);
     for (n, mbuf) in received.iter().enumerate() {
         assert_eq!(mbuf.bytes(), [n as u8; 60]);
     }
@@ -94,7 +94,7 @@ fn a_worker_runs_a_closure_over_a_queue_and_a_panic_is_reported() {
         let mut total = 0;
         for _ in 0..100 {
             let mut burst = Burst::new();
-            rx.receive(&mut burst);
+            rx.receive(&mut burst, 32);
             total += tx.send(&mut burst);
         }
         total

@@ -12,12 +12,15 @@ use crate::process::{Process, binary};
 use crate::topology::Topology;
 
 /// What it logs once packets are forwarded.
-const READY: &str = "forwarding";
+const READY: &str = "running workers=";
 /// What it logs when a reload took effect, and when it was refused.
-const RELOADED: &str = "reloaded";
-const REFUSED: &str = "refused";
+const RELOADED: &str = " reloaded ";
+const REFUSED: &str = "reload refused";
 
-/// How packets ended: outcome → count.
+/// The sum of the outcomes, as the table names it.
+pub const TOTAL: &str = "= received";
+
+/// How packets ended: outcome → count; what is 0 may be left out.
 pub type Counters = BTreeMap<String, u64>;
 
 /// Windrose, run in the appliance's namespace.
@@ -71,31 +74,33 @@ impl Appliance {
 
     /// Replaces the configuration and waits until it is in use.
     pub fn reload(&mut self, config: &impl ToString) -> Result<()> {
-        self.replace(config, RELOADED)
+        self.replace(config, "the reload", |news| news.contains(RELOADED))
     }
 
-    /// Replaces the configuration by one that must be refused; gives what was said.
-    pub fn reload_refused(&mut self, config: &impl ToString) -> Result<String> {
-        let before = self.process.stderr().len();
-        self.replace(config, REFUSED)?;
-        Ok(self.process.stderr().split_off(before))
+    /// Replaces the configuration by one that must be refused, for a reason that names `reason`.
+    pub fn reload_refused(&mut self, config: &impl ToString, reason: &str) -> Result<()> {
+        self.replace(config, "its refusal", |news| news.contains(REFUSED) && news.contains(reason))
     }
 
-    fn replace(&mut self, config: &impl ToString, expected: &str) -> Result<()> {
+    /// Writes the file, sends SIGHUP, and waits until what it logs from then on is `as_expected`.
+    fn replace(
+        &mut self,
+        config: &impl ToString,
+        what: &str,
+        as_expected: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         std::fs::write(&self.file, config.to_string()).context("writing the configuration")?;
-        let count = |p: &Process| p.stderr().matches(expected).count();
-        let before = count(&self.process);
+        let before = self.process.stderr().len();
         self.process.signal(Signal::HUP)?;
-        self.process.wait_for("the reload", 10, |p| count(p) > before)
+        self.process.wait_for(what, 10, |p| p.stderr().get(before..).is_some_and(&as_expected))
     }
 
     /// The counters now.
     pub fn counters(&mut self) -> Result<Counters> {
         let before = self.process.stdout().len();
         self.process.signal(Signal::USR1)?;
-        // The table is written at once; its last line is the sum.
         self.process.wait_for("its counters", 5, |p| {
-            p.stdout().get(before..).is_some_and(|table| !parse(table).is_empty())
+            p.stdout().get(before..).is_some_and(|table| parse(table).contains_key(TOTAL))
         })?;
         Ok(parse(self.process.stdout().get(before..).unwrap_or_default()))
     }
@@ -117,11 +122,11 @@ impl Appliance {
     }
 }
 
-/// Lines of a name and a number.
+/// Lines of a name and a number; the last one, once it is there, is [`TOTAL`].
 fn parse(table: &str) -> Counters {
     let line = |line: &str| {
-        let (name, count) = line.trim().split_once(char::is_whitespace)?;
-        Some((name.to_owned(), count.trim().parse().ok()?))
+        let (name, count) = line.trim().rsplit_once(char::is_whitespace)?;
+        Some((name.trim().to_owned(), count.parse().ok()?))
     };
     table.lines().filter_map(line).collect()
 }

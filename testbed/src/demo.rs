@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::address::{BACKENDS, Family, backend_name, vip};
-use crate::appliance::{Appliance, Counters};
+use crate::appliance::{Appliance, Counters, TOTAL};
 use crate::client::{Connection, noise};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -142,9 +142,10 @@ fn send_slowly(connection: &mut Connection, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The counters that are not 0.
+/// The counters that are not 0, and their sum.
 pub fn counters(counters: &Counters) -> bool {
-    for (name, count) in counters.iter().filter(|(_, count)| **count > 0) {
+    let (total, parts): (Vec<_>, Vec<_>) = counters.iter().partition(|(name, _)| *name == TOTAL);
+    for (name, count) in parts.into_iter().chain(total).filter(|(_, count)| **count > 0) {
         println!("  {name:<24}{count:>10}");
     }
     counters.get("forwarded").is_some_and(|&count| count > 0)

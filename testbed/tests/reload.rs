@@ -89,8 +89,7 @@ fn a_bad_file_changes_nothing_and_the_log_says_why() -> Result<()> {
         ("what needs a restart (R-5)", good.replace("\"128M\"", "\"64M\""), "memory"),
     ];
     for (name, bad, named) in cases {
-        let said = appliance.reload_refused(&bad)?;
-        assert!(said.contains(named), "{name}: {said}");
+        appliance.reload_refused(&bad, named)?;
         assert_eq!(connection.who()?, backend, "{name}");
         ask(&topology.client, vip(Family::V4, Family::V6))?;
     }

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use testbed::Result;
-use testbed::appliance::Appliance;
+use testbed::appliance::{Appliance, TOTAL};
 use testbed::config::Config;
 use testbed::topology::{Arms, Topology};
 
@@ -49,7 +49,7 @@ fn sigterm_and_sigint_end_it_cleanly_and_it_starts_again() -> Result<()> {
     for signal in [Signal::TERM, Signal::INT, Signal::TERM] {
         let appliance = Appliance::start(&topology, &Config::new(&topology))?;
         let counters = appliance.stop(signal)?;
-        assert!(counters.contains_key("forwarded"), "{signal:?}: {counters:?}");
+        assert!(counters.contains_key(TOTAL), "{signal:?}: {counters:?}");
     }
     Ok(())
 }

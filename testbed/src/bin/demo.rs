@@ -28,13 +28,19 @@ fn run(driver: Driver) -> Result<bool> {
     let config = Config { driver, hugepages: "auto", ..Config::new(&topology) };
     let mut appliance = Appliance::start(&topology, &config)?;
 
-    println!("1. Requests: curl to each VIP, a new connection each time\n");
-    let mut good = demo::requests(&topology, &mut appliance, &config)?;
-    println!("\n2. A backend is taken out while it has work\n");
-    good &= demo::removal(&topology, &mut appliance, &config)?;
+    let good = steps(&topology, &mut appliance, &config);
+    if !matches!(good, Ok(true)) {
+        eprintln!("\nWindrose's log:\n{}", appliance.log());
+    }
     println!("\n3. How every packet that arrived ended (Windrose's counters at its stop)\n");
-    good &= demo::counters(&appliance.stop(Signal::TERM)?);
-    Ok(good)
+    Ok(good? & demo::counters(&appliance.stop(Signal::TERM)?))
+}
+
+fn steps(topology: &Topology, appliance: &mut Appliance, config: &Config) -> Result<bool> {
+    println!("1. Requests: curl to each VIP, a new connection each time\n");
+    let requests = demo::requests(topology, appliance, config)?;
+    println!("\n2. A backend is taken out while it has work\n");
+    Ok(requests & demo::removal(topology, appliance, config)?)
 }
 
 fn main() -> ExitCode {

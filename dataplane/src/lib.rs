@@ -14,8 +14,14 @@
 //! This crate must not know configuration, policy or health: it reads [`tables`] and nothing else.
 
 pub mod batch;
+pub mod classify;
 pub mod encap;
+pub mod idle;
 pub mod io;
 pub mod parse;
 pub mod prefetch;
+pub mod run;
+pub mod select;
 pub mod track;
+pub mod tx;
+pub mod worker;

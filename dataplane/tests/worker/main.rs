@@ -1,0 +1,6 @@
+//! The whole way of a packet, on ports in memory: named frame in → outcome, every counter checked.
+
+mod balance;
+mod distribution;
+mod rig;
+mod workers;

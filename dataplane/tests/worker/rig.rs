@@ -1,0 +1,157 @@
+//! One appliance in memory: a VIP with one service, backends behind IPIP, a host interface.
+
+use std::sync::Arc;
+
+use dataplane::encap::Identifiers;
+use dataplane::io::mem::{MemIo, MemPort};
+use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::worker::Worker;
+use etherparse::PacketBuilder;
+use tables::maglev::Member;
+use tables::publish::Publisher;
+use tables::rules::{Ports, Protocol, RuleSpec};
+use tables::template::{Dscp, TemplateSpec, Tunnel};
+use tables::*;
+
+pub(crate) const OURS: Mac = Mac([2, 0, 0, 0, 0, 10]);
+pub(crate) const ROUTER: Mac = Mac([2, 0, 0, 0, 0, 11]);
+pub(crate) const VIP: [u8; 4] = [203, 0, 113, 10];
+pub(crate) const OUR_TUNNEL: [u8; 4] = [10, 0, 0, 2];
+pub(crate) const MTU: u16 = 1500;
+
+/// Backend `i` has weight `weights[i]`, and listens at 10.1.0.i. `unresolved` has no next hop.
+pub(crate) fn tables(weights: &[u32], unresolved: Option<usize>) -> Tables {
+    let names: Vec<_> = (0..weights.len()).map(|i| format!("g/{i:02}")).collect();
+    let members: Vec<_> =
+        names.iter().zip(weights).map(|(name, weight)| Member { name, weight: *weight }).collect();
+    let seed = HashSeed([9; 16]);
+    let maglev = Arc::new(Maglev::build(&members, 2_039, &seed).expect("builds"));
+    let slots = (0..weights.len() as u32).map(|i| SlotId::new(i).expect("in range"));
+    let pool = Arc::new(Pool { maglev, members: slots.collect() });
+    let backend = |i| (SlotEpochs::default(), Some(templates(i as u8, unresolved != Some(i))));
+    Tables {
+        seed,
+        ports: Box::new([port()]),
+        rules: RuleTable::build(&rules()).expect("builds"),
+        services: Box::new([Some(service(pool)), Some(service(Arc::default()))]),
+        slots: SlotTable::new((0..weights.len()).map(backend)),
+        tunnel_sources: Box::new([OUR_TUNNEL.into()]),
+        ..Tables::default()
+    }
+}
+
+fn port() -> Port {
+    let addresses = Box::new([OUR_TUNNEL.into()]);
+    Port { name: "uplink".into(), mac: OURS, vlan: 0, mtu: MTU, any_mac: false, addresses }
+}
+
+/// Service 0 takes TCP 80 and everything to VIP + 1; service 1, TCP 81, has nobody.
+fn rules() -> Vec<RuleSpec> {
+    let rule = |name: &str, last, protocol, ports, service, client_allow: &[&str]| RuleSpec {
+        name: name.into(),
+        address: format!("203.0.113.{last}/32").parse().expect("a prefix"),
+        protocol,
+        ports,
+        service: ServiceId(service),
+        client_allow: client_allow.iter().map(|p| p.parse().expect("a prefix")).collect(),
+    };
+    let one = |port| Ports::Ranges(vec![(port, port)]);
+    vec![
+        rule("web", 10, Protocol::Tcp, one(80), 0, &[]),
+        rule("nobody", 10, Protocol::Tcp, one(81), 1, &[]),
+        rule("closed", 10, Protocol::Tcp, one(82), 0, &["192.0.2.0/24"]),
+        rule("all", 11, Protocol::L3Default, Ports::All, 0, &[]),
+    ]
+}
+
+fn service(pool: Arc<Pool>) -> Service {
+    let row = ClassPlan {
+        select: FieldSet::FIVE_TUPLE,
+        track: Some(FieldSet::FIVE_TUPLE),
+        track_before: None,
+        syn_is_new: true,
+        lifetime: Lifetime::WhileHealthy,
+    };
+    Service { name: "web".into(), plan: Plan([row; 7]), idle_ticks: 80, pool, zonal: [].into() }
+}
+
+fn templates(backend: u8, resolved: bool) -> Box<[Template; 2]> {
+    Box::new([Family::V4, Family::V6].map(|inner| {
+        Template::new(&TemplateSpec {
+            port: PortId(0),
+            src_mac: OURS,
+            next_hop: resolved.then_some(ROUTER),
+            vlan: 0,
+            mtu: MTU,
+            source: OUR_TUNNEL.into(),
+            destination: [10, 1, 0, backend].into(),
+            tunnel: Tunnel::Ipip,
+            inner,
+            dscp: Dscp::Copy,
+            ttl: 64,
+        })
+        .expect("one family")
+    }))
+}
+
+/// A worker, and what it counts.
+pub(crate) struct Rig {
+    pub worker: Worker<MemIo>,
+    pub publisher: Publisher<Tables>,
+    pub counters: Arc<Counters>,
+}
+
+impl Rig {
+    pub(crate) fn new(tables: Tables) -> Self {
+        Self::several(tables, 1).remove(0)
+    }
+
+    /// Workers that share Tables and the connection table.
+    pub(crate) fn several(tables: Tables, workers: usize) -> Vec<Self> {
+        let tables = Arc::new(tables);
+        let connections = ConnectionTable::new(20_000, 1000, Pages::Off, TableKey::fixed(1));
+        let connections = Arc::new(connections.expect("maps"));
+        let rig = |_| {
+            let publisher = Publisher::new(Arc::clone(&tables), 4);
+            let counters = Arc::new(Counters::new(1));
+            let worker = Worker {
+                io: MemIo { ports: vec![MemPort::with_host()] },
+                tables: publisher.reader("worker"),
+                tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
+                counters: Arc::clone(&counters),
+                number: 0,
+                identifiers: Identifiers::default(),
+                observer: (),
+                batch: Default::default(),
+            };
+            Self { worker, publisher, counters }
+        };
+        (0..workers).map(rig).collect()
+    }
+
+    /// Lets frames arrive and takes steps until none is left.
+    pub(crate) fn send<'f>(&mut self, frames: impl IntoIterator<Item = &'f [u8]>) {
+        for frame in frames {
+            self.worker.io.arrive(PortId(0), frame);
+        }
+        while self.worker.step(Tick(1)) > 0 {}
+    }
+
+    /// Where the frames that were sent went: the backends' numbers.
+    pub(crate) fn backends(&mut self) -> Vec<u8> {
+        use dataplane::io::Frame;
+        self.worker.io.ports[0].sent.drain(..).map(|frame| frame.bytes()[33]).collect()
+    }
+}
+
+/// A TCP segment from `client` to a port of the VIP.
+pub(crate) fn tcp(client: [u8; 4], sport: u16, dport: u16, syn: bool, payload: usize) -> Vec<u8> {
+    let link = PacketBuilder::ethernet2(ROUTER.0, OURS.0);
+    let mut builder = link.ipv4(client, VIP, 60).tcp(sport, dport, 1, 1024);
+    if syn {
+        builder = builder.syn();
+    }
+    let mut frame = Vec::new();
+    builder.write(&mut frame, &vec![0xAB; payload]).expect("a vector takes every byte");
+    frame
+}

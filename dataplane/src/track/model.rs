@@ -10,7 +10,10 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use tables::{FieldSet, Flow, Lifetime, ServiceId, SlotEpochs, SlotId, SlotTable, Tables, Tick};
+use tables::{
+    ClassPlan, FieldSet, Flow, Lifetime, Plan, Pool, Service, ServiceId, SlotEpochs, SlotId,
+    SlotTable, Tables, Tick,
+};
 
 use super::hash::TableKey;
 use super::insert::{New, Written};
@@ -30,6 +33,18 @@ fn key(client: u8) -> [u64; 2] {
     <[u64; 2]>::of(&flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)))
 }
 
+fn service() -> Service {
+    let row = ClassPlan {
+        select: FieldSet::FIVE_TUPLE,
+        track: Some(FieldSet::FIVE_TUPLE),
+        track_before: None,
+        syn_is_new: true,
+        lifetime: Lifetime::WhileHealthy,
+    };
+    let (plan, pool) = (Plan([row; 7]), Pool::default().into());
+    Service { name: "web".into(), plan, idle_ticks: 10, pool, zonal: [].into() }
+}
+
 struct Shared {
     region: Region<2>,
     tables: Tables,
@@ -39,7 +54,8 @@ impl Shared {
     fn new() -> Self {
         let region = Region::new(1, Pages::Off, TableKey::fixed(1)).expect("two buckets");
         let slots = SlotTable::new((0..4).map(|_| (SlotEpochs::default(), None)));
-        Self { region, tables: Tables { slots, ..Tables::default() } }
+        let services = [Some(service())].into();
+        Self { region, tables: Tables { slots, services, ..Tables::default() } }
     }
 
     fn insert(&self, client: u8, slot: u32, supersede: bool) -> Written {

@@ -1,0 +1,69 @@
+//! The file → the model.
+//!
+//! Each function takes what the file says, reports all that is wrong with it, and makes the
+//! model's value, a stand-in where something is wrong: the checks go on, the file is refused.
+
+mod address;
+mod backends;
+mod dataplane;
+mod encapsulation;
+mod failover;
+mod health;
+mod later;
+mod names;
+mod overlap;
+mod ports;
+mod prime;
+mod profile;
+mod rules;
+mod service;
+mod timeouts;
+mod zones;
+
+use super::environment::Environment;
+use super::file::File;
+use super::report::Report;
+use super::table::defaults;
+use crate::model::{Admin, Config};
+
+/// Ids of services and rules have 16 bits.
+const MOST_SERVICES: usize = 65_535;
+
+/// Port ids have 8 bits.
+const MOST_PORTS: usize = 255;
+
+/// Checks the whole file.
+pub(super) fn config(file: &File, environment: &Environment, report: &mut Report<'_>) -> Config {
+    limit(&file.port, "[[port]]", MOST_PORTS, report);
+    limit(&file.service, "[[service]]", MOST_SERVICES, report);
+    limit(&file.forwarding_rule, "[[forwarding_rule]]", MOST_SERVICES, report);
+    later::warnings(file, report);
+    let dataplane = dataplane::check(&file.dataplane, environment, report);
+    let ports = ports::check(&file.port, report);
+    let base = encapsulation::Base::check(&file.encapsulation, &ports, report);
+    later::tls_routes(&file.tls_route, report);
+    Config {
+        client_zones: zones::check(&file.client_zone, report),
+        services: service::check(&file.service, &file.dataplane, &base, report),
+        rules: rules::check(file, &ports, report),
+        admin: admin(file, report),
+        dataplane,
+        ports,
+    }
+}
+
+fn limit<T>(items: &[super::field::Field<T>], what: &str, most: usize, report: &mut Report<'_>) {
+    if let Some(beyond) = items.get(most) {
+        let message = format!("{} {what} are too many", items.len());
+        report.error(beyond.span.clone(), message, format!("allowed: up to {most}"));
+    }
+}
+
+fn admin(file: &File, report: &mut Report<'_>) -> Admin {
+    let absent = defaults();
+    let admin = file.admin.as_ref().map_or(&absent, |given| &given.value);
+    if !admin.socket.starts_with('/') {
+        report.refuse(&admin.socket, "not an absolute path", "allowed: a path from \"/\"");
+    }
+    Admin { listen: admin.listen.to_string(), socket: admin.socket.value.clone() }
+}

@@ -1,0 +1,68 @@
+//! Which changes need a restart: what the process was started with cannot be exchanged
+//! under running workers.
+
+use std::fmt::Debug;
+
+use crate::model::{Config, Dataplane, Port};
+
+/// Each setting whose change needs a restart, with its old and new value; empty: a reload may go
+/// on. The hash seed and the Maglev sizes are not among them: they are part of the Tables.
+pub fn restart_needed(old: &Config, new: &Config) -> Vec<String> {
+    let mut changes = Changes::default();
+    changes.dataplane(&old.dataplane, &new.dataplane);
+    changes.ports(&old.ports, &new.ports);
+    changes.0
+}
+
+#[derive(Default)]
+struct Changes(Vec<String>);
+
+impl Changes {
+    fn compare<T: PartialEq + Debug>(&mut self, setting: &str, old: &T, new: &T) {
+        if old != new {
+            self.0.push(format!("{setting}: {old:?} → {new:?}"));
+        }
+    }
+
+    fn dataplane(&mut self, old: &Dataplane, new: &Dataplane) {
+        self.compare("dataplane.workers", &old.workers, &new.workers);
+        self.compare("dataplane.hugepages", &old.hugepages, &new.hugepages);
+        self.compare("dataplane.memory", &megabytes(old.memory), &megabytes(new.memory));
+        self.compare("dataplane.conntrack_entries", &old.conntrack_entries, &new.conntrack_entries);
+        self.compare(
+            "dataplane.conntrack_entries_v6",
+            &old.conntrack_entries_v6,
+            &new.conntrack_entries_v6,
+        );
+        self.compare("dataplane.idle", &old.idle, &new.idle);
+        self.compare("dataplane.eal_args", &old.eal_args, &new.eal_args);
+    }
+
+    /// Ports are numbered by their order, so a change of the list is a change of each.
+    fn ports(&mut self, old: &[Port], new: &[Port]) {
+        let names = |ports: &[Port]| ports.iter().map(|p| p.name.to_string()).collect::<Vec<_>>();
+        if names(old) != names(new) {
+            return self.compare("ports", &names(old), &names(new));
+        }
+        for (old, new) in old.iter().zip(new) {
+            self.port(old, new);
+        }
+    }
+
+    fn port(&mut self, old: &Port, new: &Port) {
+        let key = |key: &str| format!("port {:?} {key}", new.name);
+        self.compare(&key("device"), &old.device, &new.device);
+        self.compare(&key("mtu"), &old.mtu, &new.mtu);
+        self.compare(&key("vlan"), &old.vlan, &new.vlan);
+        self.compare(&key("host_interface"), &old.host_interface, &new.host_interface);
+        // They live on the host interface, which is set up at the start.
+        if !new.host_interface.is_empty() {
+            let text = |port: &Port| port.addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+            self.compare(&key("addresses"), &text(old), &text(new));
+        }
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}M", bytes >> 20)
+}

@@ -1,0 +1,120 @@
+//! What a person sees when a file is wrong. `BLESS=1 cargo test` writes the golden text anew; read
+//! the difference before committing it.
+
+use std::io::Write;
+use std::path::Path;
+
+use control::config::{self, Diagnostics, Environment};
+
+fn errors(text: &str) -> Diagnostics {
+    let environment = Environment { online_cpus: vec![0, 1, 2, 3] };
+    config::parse("windrose.toml", text, &environment).expect_err("refused")
+}
+
+#[test]
+fn a_file_with_many_errors_shows_them_all_with_their_places() {
+    let shown = errors(include_str!("fixtures/bad.toml")).to_string();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bad.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &shown).expect("written");
+    }
+    assert_eq!(shown, std::fs::read_to_string(&path).expect("the golden text"));
+}
+
+#[test]
+fn several_syntax_errors_are_shown_together() {
+    let shown = errors("[dataplane\nworkers = [1\n\n[[port]]\nname = \"a\nmtu = 15 00\n");
+    assert!(shown.errors() > 1, "{shown}");
+    assert_eq!(shown.position(&shown.items()[0]).map(|(line, _)| line), Some(1), "{shown}");
+}
+
+/// One line each: the file, and what the only error must say.
+const ONE_ERROR: &[(&str, &[&str])] = &[
+    ("workerz = 1", &["workerz is not a key", "allowed: dataplane"]),
+    ("dataplane = 3", &["dataplane = 3: an integer", "allowed: a table"]),
+    ("[dataplane]\nworkers = 1", &["workers = 1: an integer", "allowed: a list"]),
+    ("[dataplane]\nconntrack_entries = 999", &["out of bounds", "1000 to 100000000"]),
+    ("[dataplane]\nconntrack_entries = 99999999999999999999", &["out of bounds"]),
+    ("[dataplane]\nhash_seed = \"abc\"", &["3 digits", "32 hexadecimal digits"]),
+    ("[dataplane]\nmemory = \"1M\"", &["out of bounds", "\"64M\""]),
+    ("[dataplane]\nhugepages = \"of\"", &["did you mean \"off\"?", "\"require\""]),
+    ("[dataplane]\nmaglev_table_size = 65536", &["not prime", "65521 and 65537"]),
+    ("[admin]\nlisten = \"localhost\"", &["not an address with a port"]),
+    ("[[client_zone]]\nprefix = \"10.0.0.1\"\nzone = \"a\"", &["the prefix length is missing"]),
+    ("[[client_zone]]\nprefix = \"10.0.0.1/8\"\nzone = \"a\"", &["10.0.0.0/8"]),
+    ("[encapsulation]\nsource = [\"10.0.0.1\", \"10.0.0.2\"]", &["a second source"]),
+    ("[encapsulation]\nsource = [\"224.0.0.1\"]", &["a multicast address"]),
+    ("[encapsulation]\nsource_entropy = true", &["is not served by this version", "use false"]),
+    ("[encapsulation]\ngue_port = 6081", &["GUE is not served by this version"]),
+    ("[encapsulation]\ndscp = 64", &["\"copy\", \"zero\", or a number from 0 to 63"]),
+    ("[[port]]\nname = \"a\"", &["port \"a\": device is missing"]),
+    ("[[port]]\nname = \"a/b\"\ndevice = \"x\"", &["'/' may not stand in a name"]),
+    ("[[port]]\nname = \"a\"\ndevice = \"x\"\nfragment_oversize = true", &["not served"]),
+    ("[[port]]\nname = \"a\"\ndevice = \"x\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]", &["1280"]),
+    ("[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.0/24\"]", &["the prefix itself"]),
+    ("[[port]]\nname = \"a\"\ndevice = \"x\"\ngateways = [\"10.0.0.1\"]", &["no IPv4 address"]),
+    ("[[service]]\nname = \"s\"\nprofile = \"gcp-proxy\"", &["not served", "\"native\""]),
+    ("[[service]]\nname = \"s\"\nconnect_timeout = \"5s\"", &["a key of gcp-proxy services"]),
+    ("[[service]]\nname = \"s\"\nidle_timeout = 600", &["an integer", "\"600s\""]),
+    ("[[service]]\nname = \"s\"\nidle_timeout = \"86401s\"", &["profile \"native\"", "1 s to 86400 s"]),
+    ("[[service]]\nname = \"s\"\nconnection_draining_timeout = \"3601s\"", &["0 s to 3600 s"]),
+    ("[[service]]\nname = \"s\"\ndistribution = \"SourceIP\"", &["does not take this key", "session_affinity"]),
+    ("[[service]]\nname = \"s\"\nprofile = \"gcp-external\"\nlocality_lb_policy = \"WEIGHTED_MAGLEV\"", &["HTTP health check"]),
+    ("[[service]]\nname = \"s\"\nlocality_lb_policy = \"RING_HASH\"", &["profile \"native\"", "\"WEIGHTED_MAGLEV\""]),
+    ("[[service]]\nname = \"s\"\nprofile = \"azure\"\nzonal_affinity = {}", &["does not take this key"]),
+    ("[[service]]\nname = \"s\"\nhealth_check = { protocol = \"TCP\", port = 80, timeout = \"6s\" }", &["longer than the interval"]),
+    ("[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, request_path = \"x\" }", &["not a path"]),
+    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = \"ALL\"", &["service is missing"]),
+    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [0]\nservice = \"s\"\n[[service]]\nname = \"s\"", &["a port from 1 to 65535"]),
+    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [80, \"79-81\"]\nservice = \"s\"\n[[service]]\nname = \"s\"", &["listed twice"]),
+    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.0/8\"\nprotocol = \"TCP\"\nports = [80]\nservice = \"s\"\n[[service]]\nname = \"s\"\nprofile = \"gcp-external\"", &["takes no prefix"]),
+    ("[[tls_route]]\nname = \"t\"\nsni = [\"a.b\"]\nservices = [\"s\"]", &["not served"]),
+];
+
+#[test]
+fn each_single_mistake_is_one_error_that_says_what_is_allowed() {
+    for (text, signs) in ONE_ERROR {
+        let shown = errors(text);
+        assert_eq!(shown.errors(), 1, "{text}\n{shown}");
+        for sign in *signs {
+            assert!(shown.to_string().contains(sign), "{sign}\n{text}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn more_backends_than_a_tenth_of_the_slots_are_refused() {
+    let backend = |i: usize| format!("{{ name = \"b{i}\", address = \"10.0.1.{i}\" }}");
+    let file = |n: usize| {
+        let backends = (1..=n).map(backend).collect::<Vec<_>>().join(", ");
+        format!("[[service]]\nname = \"s\"\nmaglev_table_size = 101\ngroup = [{{ name = \"g\", backends = [{backends}] }}]")
+    };
+    assert!(config::parse("f", &file(10), &Environment::default()).is_ok());
+    let shown = errors(&file(11)).to_string();
+    assert!(shown.contains("11 backends are too many") && shown.contains("= 113"), "{shown}");
+}
+
+#[test]
+fn a_thousand_errors_and_endless_lines_stay_readable() {
+    let long = format!("[dataplane]\neal_args = [{}]\n", "1, ".repeat(3_000));
+    let shown = errors(&long).to_string();
+    assert!(shown.contains("3000 errors") && shown.contains("the last 2800 not shown"));
+    assert!(shown.len() < 100_000, "{}", shown.len());
+}
+
+fn load_error(bytes: &[u8]) -> String {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("written");
+    config::load(file.path()).expect_err("refused").to_string()
+}
+
+#[test]
+fn a_file_that_cannot_be_read_ends_in_one_sentence() {
+    let error = |path: &str| config::load(Path::new(path)).expect_err("refused").to_string();
+    assert!(error("/nonexistent/windrose.toml").contains("there is no such file"));
+    assert!(error("/").contains("this is a directory"));
+    assert!(error("/dev/zero").contains("larger than 16 MB"));
+    assert!(load_error(b"a = 1\n\0").contains("a NUL byte in line 2"));
+    assert!(load_error(b"a = 1\n\xff").contains("not UTF-8 in line 2"));
+    assert!(load_error(&vec![b'#'; 50 << 20]).contains("larger than 16 MB"));
+}

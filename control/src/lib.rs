@@ -10,6 +10,7 @@
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
+pub mod host;
 pub mod model;
 pub mod plan;
 pub mod policy;

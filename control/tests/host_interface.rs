@@ -1,0 +1,134 @@
+//! The TAP device of a port, in a network namespace of its own. Needs root; says so if it is not.
+
+use std::net::UdpSocket;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use control::host::{Frames, HostConfig, HostInterface};
+
+const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0x10];
+
+/// Queues without bounds in place of the workers'.
+struct Queues {
+    to_host: Receiver<Vec<u8>>,
+    to_network: Sender<Vec<u8>>,
+}
+
+impl Frames for Queues {
+    fn next(&mut self, deliver: &mut dyn FnMut(&[u8])) -> bool {
+        self.to_host.try_recv().map(|frame| deliver(&frame)).is_ok()
+    }
+
+    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> Option<usize>) -> bool {
+        let mut buffer = vec![0; 2048];
+        let Some(length) = fill(&mut buffer) else { return false };
+        buffer.truncate(length);
+        self.to_network.send(buffer).is_ok()
+    }
+}
+
+/// The worker's side.
+struct Worker {
+    to_host: Sender<Vec<u8>>,
+    from_host: Receiver<Vec<u8>>,
+}
+
+fn queues() -> (Worker, Queues) {
+    let ((to_host, host_in), (host_out, from_host)) = (channel(), channel());
+    (Worker { to_host, from_host }, Queues { to_host: host_in, to_network: host_out })
+}
+
+fn config(name: &str) -> HostConfig {
+    let addresses = ["10.9.0.2/24", "10.9.1.2/24", "2001:db8:9::2/64"];
+    let addresses = addresses.map(|a| a.parse().unwrap()).to_vec();
+    HostConfig { name: name.into(), mac: MAC, mtu: 1400, addresses }
+}
+
+/// Moves this thread, and so all that it starts, into a new network namespace.
+fn new_namespace() -> bool {
+    // SAFETY: has no precondition.
+    unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
+}
+
+fn ip(arguments: &str) -> String {
+    let output = Command::new("ip").args(arguments.split(' ')).output().expect("ip runs");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_host_interface_has_the_ports_addresses_passes_frames_both_ways_and_goes_when_dropped() {
+    if !new_namespace() {
+        println!("skipped: a network namespace needs root");
+        return;
+    }
+    let (worker, queues) = queues();
+    let interface = HostInterface::start(&config("wr-test"), queues).expect("it starts");
+
+    let shown = ip("addr show wr-test");
+    for wanted in
+        ["mtu 1400", "02:00:00:00:00:10", "10.9.0.2/24", "10.9.1.2/24", "2001:db8:9::2/64", "UP"]
+    {
+        assert!(shown.contains(wanted), "{wanted} in {shown}");
+    }
+    assert!(!shown.contains("tentative"), "{shown}");
+
+    // Out: the kernel asks who has the neighbour's address.
+    let socket = UdpSocket::bind("10.9.0.2:7000").unwrap();
+    socket.send_to(b"to the network", "10.9.0.1:7000").unwrap();
+    let arp = |frame: &Vec<u8>| frame[12..14] == [0x08, 0x06];
+    let asked = receive(&worker, arp);
+    assert_eq!(asked[6..12], MAC);
+
+    // In: the answer, from a worker; then the datagram comes out.
+    worker.to_host.send(arp_reply(&asked)).unwrap();
+    let datagram = receive(&worker, |frame| frame.ends_with(b"to the network"));
+    assert_eq!(datagram[..6], [2, 0, 0, 0, 0, 0x20]);
+
+    // A second one of that name is refused, by name.
+    let (_, queues) = self::queues();
+    let error = HostInterface::start(&config("wr-test"), queues).unwrap_err().to_string();
+    assert!(
+        error.contains("host interface wr-test: create it") && error.contains("taken"),
+        "{error}"
+    );
+
+    // A frame that is none is counted, not lost silently.
+    worker.to_host.send(vec![0; 3]).unwrap();
+    wait_until(|| interface.undelivered() == 1);
+
+    drop(interface);
+    assert!(ip("addr show wr-test").is_empty());
+}
+
+fn receive(worker: &Worker, wanted: impl Fn(&Vec<u8>) -> bool) -> Vec<u8> {
+    loop {
+        let frame = worker.from_host.recv_timeout(Duration::from_secs(5)).expect("it comes");
+        if wanted(&frame) {
+            return frame;
+        }
+    }
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it did not happen");
+}
+
+fn arp_reply(request: &[u8]) -> Vec<u8> {
+    let neighbour = [2, 0, 0, 0, 0, 0x20];
+    let mut reply = request.to_vec();
+    reply[..6].copy_from_slice(&MAC);
+    reply[6..12].copy_from_slice(&neighbour);
+    reply[21] = 2;
+    let (sender, target) = (request[22..32].to_vec(), request[38..42].to_vec());
+    reply[22..28].copy_from_slice(&neighbour);
+    reply[28..32].copy_from_slice(&target);
+    reply[32..42].copy_from_slice(&sender);
+    reply
+}

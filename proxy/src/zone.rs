@@ -51,9 +51,7 @@ impl Zone {
         match (self.spills(), self.all) {
             (false, _) => Share::ALL,
             (true, 0) => Share::NONE,
-            (true, all) => {
-                Share { part: u64::from(self.healthy) * 10, whole: u64::from(all) * 7 }
-            }
+            (true, all) => Share { part: u64::from(self.healthy) * 10, whole: u64::from(all) * 7 },
         }
     }
 }

@@ -1,8 +1,17 @@
 //! `windrose`: the composition root. Only here do the configuration, the policy, the packet path
 //! and DPDK meet.
 
+mod appliance;
 mod check;
+mod counters;
+mod events;
 mod exit;
+mod host;
+mod logging;
+mod pcap;
+mod ports;
+mod run;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,8 +28,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Balance: start the workers, reload on SIGHUP, stop on SIGTERM or SIGINT
+    Run(run::Arguments),
     /// Say everything that is wrong with a configuration file
     Check(check::Arguments),
+    /// Send a capture through one worker and write what it would transmit
+    Pcap(pcap::Arguments),
     /// Print the configuration file's JSON Schema
     Schema,
 }
@@ -39,7 +52,9 @@ fn main() -> ExitCode {
         Err(refused) => return exit::usage(&refused),
     };
     match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Pcap(arguments) => pcap::run(&arguments),
         Command::Schema => schema(),
     }
 }

@@ -1,0 +1,175 @@
+//! The appliance: DPDK, ports, workers, and the control loop that feeds them Tables.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use control::host::{HostError, HostInterface};
+use control::model::Config;
+use control::plan::wiring::Wiring;
+use control::reload::{Controller, Kept};
+use control::state::Clock;
+use dpdk::Launched;
+use tables::publish::Publisher;
+use tables::{Counters, Mac, Tables, Tick};
+
+use crate::counters::Summary;
+use crate::events::{Event, Events};
+use crate::host;
+use crate::ports::{self, Ports};
+use crate::{exit, workers};
+
+/// Why the appliance does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Signals cannot be taken over.
+    #[error("cannot handle signals: {0}")]
+    Signals(std::io::Error),
+    /// DPDK refused.
+    #[error(transparent)]
+    Dpdk(#[from] dpdk::Error),
+    /// The connection table cannot be mapped.
+    #[error("cannot map the connection table: {0}; lower conntrack_entries or add memory")]
+    Connections(std::io::Error),
+    /// A host interface cannot be made.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// No Tables can be built.
+    #[error(transparent)]
+    Control(#[from] Kept),
+}
+
+/// A running appliance.
+pub(crate) struct Appliance {
+    controller: Controller,
+    publisher: Publisher<Tables>,
+    /// Tables that the publisher could not take yet: the newest ones only.
+    waiting: Option<Arc<Tables>>,
+    counters: Arc<Counters>,
+    start: Instant,
+    stop: Arc<AtomicBool>,
+    workers: Vec<Launched<()>>,
+    hosts: Vec<HostInterface>,
+}
+
+impl Appliance {
+    /// So many old Tables may wait for their last reader.
+    const RETIRED: usize = 16;
+    /// How long the control loop sleeps at most.
+    const LONGEST_WAIT: Duration = Duration::from_secs(1);
+    /// How soon it tries again when a worker has not let go of old Tables.
+    const RETRY: Duration = Duration::from_millis(10);
+
+    /// Starts everything; what was started is stopped again if something fails.
+    pub(crate) fn start(config: Config, events: &Events) -> Result<Self, Failure> {
+        let Ports { eal, pool, queues, macs } = ports::open(&config)?;
+        let start = Instant::now();
+        let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
+        let config = Arc::new(config);
+        let clock = Clock { tick_length: Tick::LENGTH };
+        let (controller, tables) =
+            Controller::new(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
+        let publisher = Publisher::new(tables, Self::RETIRED);
+        let (to_workers, hosts) = hosts(&config, &macs)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let counters = Arc::new(Counters::new(eal.workers()));
+        let crew = workers::Crew {
+            eal: &eal,
+            pool: &pool,
+            hosts: &to_workers,
+            counters: &counters,
+            connections: workers::connections(&config).map_err(Failure::Connections)?,
+            idle: workers::idle(&config),
+            start,
+            stop: &stop,
+        };
+        let workers = crew.launch(queues, &publisher, events)?;
+        tracing::info!(workers = workers.len(), ports = config.ports.len(), "running");
+        Ok(Self { controller, publisher, waiting: None, counters, start, stop, workers, hosts })
+    }
+
+    /// Serves until it is told to stop, or a worker ends by itself.
+    pub(crate) fn serve(mut self, file: &Path, events: &Events) -> ExitCode {
+        let failed = loop {
+            match events.next(self.wait()) {
+                Event::Reload => self.reload(file),
+                Event::Print => print!("{}", Summary(&self.counters)),
+                Event::Time => self.advance(),
+                Event::Stop => break None,
+                Event::WorkerEnded(number) => break Some(number),
+            }
+        };
+        self.finish(failed)
+    }
+
+    fn reload(&mut self, file: &Path) {
+        match self.controller.reload(file, self.start.elapsed()) {
+            Ok((loaded, tables)) => {
+                eprint!("{}", loaded.warnings.render(false));
+                tracing::info!(generation = tables.generation, "reloaded {}", file.display());
+                self.publish(Arc::new(tables));
+            }
+            Err(kept) => tracing::error!("reload refused, the old configuration goes on:\n{kept}"),
+        }
+    }
+
+    fn advance(&mut self) {
+        match self.controller.advance(self.start.elapsed()) {
+            Ok(Some(tables)) => self.publish(Arc::new(tables)),
+            Ok(None) => self.publish_waiting(),
+            Err(kept) => tracing::error!("the old Tables go on: {kept}"),
+        }
+    }
+
+    /// Newer Tables replace those that still wait: changes merge (D-5).
+    fn publish(&mut self, tables: Arc<Tables>) {
+        self.waiting = Some(tables);
+        self.publish_waiting();
+    }
+
+    fn publish_waiting(&mut self) {
+        if let Some(tables) = self.waiting.take() {
+            self.waiting = self.publisher.try_publish(tables).err().map(|refused| refused.value);
+        }
+    }
+
+    fn wait(&self) -> Duration {
+        if self.waiting.is_some() {
+            return Self::RETRY;
+        }
+        let due = self.controller.state().next_deadline();
+        due.map_or(Self::LONGEST_WAIT, |at| at.saturating_sub(self.start.elapsed()))
+            .min(Self::LONGEST_WAIT)
+    }
+
+    fn finish(self, failed: Option<usize>) -> ExitCode {
+        self.stop.store(true, Ordering::Relaxed);
+        let ends: Vec<_> = self.workers.into_iter().map(Launched::join).collect();
+        drop(self.hosts);
+        print!("{}", Summary(&self.counters));
+        for error in ends.iter().filter_map(|end| end.as_ref().err()) {
+            tracing::error!("{error}");
+        }
+        match failed {
+            Some(number) => exit::with(exit::INTERNAL, &format!("worker {number} ended by itself")),
+            None => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// The host interfaces, and each port's way to its own.
+fn hosts(
+    config: &Config,
+    macs: &[Mac],
+) -> Result<(Vec<Option<dataplane::io::host::WorkerSide>>, Vec<HostInterface>), Failure> {
+    let mut sides = Vec::new();
+    let mut interfaces = Vec::new();
+    for (port, mac) in config.ports.iter().zip(macs) {
+        let started = host::start(port, *mac)?;
+        sides.push(started.as_ref().map(|(side, _)| side.clone()));
+        interfaces.extend(started.map(|(_, interface)| interface));
+    }
+    Ok((sides, interfaces))
+}

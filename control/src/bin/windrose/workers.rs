@@ -1,0 +1,113 @@
+//! The workers: one for each CPU, each with a queue pair on every port.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use control::model::{self, Config, Hugepages};
+use dataplane::encap::Identifiers;
+use dataplane::idle::Idle;
+use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::host::WorkerSide;
+use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::worker::Worker;
+use dpdk::{Eal, Launched, Mempool, RxQueue, TxQueue};
+use tables::publish::{Publisher, Reader};
+use tables::{Counters, Tables};
+
+use crate::events::Events;
+
+/// What all workers share.
+pub(crate) struct Crew<'a> {
+    pub eal: &'a Eal,
+    pub pool: &'a Mempool,
+    /// The ways to the host, by port.
+    pub hosts: &'a [Option<WorkerSide>],
+    pub counters: &'a Arc<Counters>,
+    pub connections: Arc<ConnectionTable>,
+    pub idle: Idle,
+    pub start: Instant,
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+impl Crew<'_> {
+    /// Launches every worker. `queues` are by port, then by worker.
+    pub(crate) fn launch(
+        &self,
+        queues: Vec<Vec<(RxQueue, TxQueue)>>,
+        publisher: &Publisher<Tables>,
+        events: &Events,
+    ) -> Result<Vec<Launched<()>>, dpdk::Error> {
+        let mut ports: Vec<_> = queues.into_iter().map(Vec::into_iter).collect();
+        let mut launched = Vec::new();
+        for number in 0..self.eal.workers() {
+            let reader = publisher.reader(format!("worker {number}"));
+            let own = ports.iter_mut().filter_map(Iterator::next).collect();
+            launched.push(self.launch_one(number, own, reader, events)?);
+        }
+        Ok(launched)
+    }
+
+    fn launch_one(
+        &self,
+        number: usize,
+        queues: Vec<(RxQueue, TxQueue)>,
+        reader: Reader<Tables>,
+        events: &Events,
+    ) -> Result<Launched<()>, dpdk::Error> {
+        let mut worker = Worker {
+            io: DpdkIo::new(self.ports(queues), *self.pool),
+            tables: reader,
+            tracker: Tracker::new(Arc::clone(&self.connections), InsertLimit::per_tick(0)),
+            counters: Arc::clone(self.counters),
+            number,
+            identifiers: identifiers(number),
+            observer: (),
+            batch: Default::default(),
+        };
+        let (start, idle, stop) = (self.start, self.idle, Arc::clone(self.stop));
+        let end = events.end_of_worker(number);
+        self.eal.launch(number, move || {
+            let _end = end;
+            dataplane::run::run(&mut worker, start, idle, &stop);
+        })
+    }
+
+    fn ports(&self, queues: Vec<(RxQueue, TxQueue)>) -> Vec<PortQueues> {
+        let ports = queues.into_iter().zip(self.hosts);
+        ports.map(|((rx, tx), host)| PortQueues { rx, tx, host: host.clone() }).collect()
+    }
+}
+
+/// Workers count their outer identifications from far apart.
+fn identifiers(worker: usize) -> Identifiers {
+    Identifiers::starting_at((worker as u16).wrapping_mul(0x1F35))
+}
+
+/// The connection table that the configuration asks for.
+pub(crate) fn connections(config: &Config) -> std::io::Result<Arc<ConnectionTable>> {
+    let dataplane = &config.dataplane;
+    let pages = match dataplane.hugepages {
+        Hugepages::Auto => Pages::Auto,
+        Hugepages::Require => Pages::Require,
+        Hugepages::Off => Pages::Off,
+    };
+    let key = TableKey::random();
+    let table = ConnectionTable::new(
+        dataplane.conntrack_entries,
+        dataplane.conntrack_entries_v6,
+        pages,
+        key,
+    )?;
+    let megabytes = table.memory().bytes() >> 20;
+    tracing::info!(megabytes, "connection table mapped");
+    Ok(Arc::new(table))
+}
+
+/// `idle`
+pub(crate) fn idle(config: &Config) -> Idle {
+    match config.dataplane.idle {
+        model::Idle::Spin => Idle::Spin,
+        model::Idle::Adaptive => Idle::Adaptive,
+    }
+}

@@ -3,10 +3,10 @@
 //! Every member walks the slots in a pseudo-random order of its own, made of nothing but its name
 //! and the seed, and takes the first free one whenever it is its turn. The parts:
 //!
-//! - [`apportion`]: how many slots each member gets, exactly (S-4);
-//! - [`turns`]: the order in which members take them;
-//! - [`walk`]: each member's order of slots, and the filling;
-//! - [`cache`]: equal sets share one table (D-5).
+//! - `apportion`: how many slots each member gets, exactly (S-4);
+//! - `turns`: the order in which members take them;
+//! - `walk`: each member's order of slots, and the filling;
+//! - `cache`: equal sets share one table (D-5).
 
 mod apportion;
 mod cache;

@@ -27,7 +27,7 @@
 //!    the new pointer. A stale epoch in this announcement only protects more.
 //! 4. *A dropped reader* announces "gone" (release) as its last act; the publisher forgets it only
 //!    on loading that (acquire).
-//! 5. *The values outlive every reader*: they are owned by [`Shared`], which readers own too.
+//! 5. *The values outlive every reader*: they are owned by the shared part, which readers own too.
 //!
 //! `tests/loom_publish.rs` tries all interleavings of small cases.
 

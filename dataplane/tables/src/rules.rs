@@ -4,9 +4,9 @@
 //! rule names, [`RuleTable::build`] works out which rule takes which packet, those of covering
 //! prefixes included. A look-up is one search for the address and one for the port.
 //!
-//! - [`conflict`]: rules that claim the same packet with the same specificity (F-3);
-//! - [`ports`]: port → rule of one protocol at one address;
-//! - [`build`]: the compilation.
+//! - `conflict`: rules that claim the same packet with the same specificity (F-3);
+//! - `ports`: port → rule of one protocol at one address;
+//! - `build`: the compilation.
 
 mod build;
 mod conflict;

@@ -50,24 +50,63 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ("[[port]]\nname = \"a\"", &["port \"a\": device is missing"]),
     ("[[port]]\nname = \"a/b\"\ndevice = \"x\"", &["'/' may not stand in a name"]),
     ("[[port]]\nname = \"a\"\ndevice = \"x\"\nfragment_oversize = true", &["not served"]),
-    ("[[port]]\nname = \"a\"\ndevice = \"x\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]", &["1280"]),
-    ("[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.0/24\"]", &["the prefix itself"]),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"x\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]",
+        &["1280"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.0/24\"]",
+        &["the prefix itself"],
+    ),
     ("[[port]]\nname = \"a\"\ndevice = \"x\"\ngateways = [\"10.0.0.1\"]", &["no IPv4 address"]),
     ("[[service]]\nname = \"s\"\nprofile = \"gcp-proxy\"", &["not served", "\"native\""]),
     ("[[service]]\nname = \"s\"\nconnect_timeout = \"5s\"", &["a key of gcp-proxy services"]),
     ("[[service]]\nname = \"s\"\nidle_timeout = 600", &["an integer", "\"600s\""]),
-    ("[[service]]\nname = \"s\"\nidle_timeout = \"86401s\"", &["profile \"native\"", "1 s to 86400 s"]),
+    (
+        "[[service]]\nname = \"s\"\nidle_timeout = \"86401s\"",
+        &["profile \"native\"", "1 s to 86400 s"],
+    ),
     ("[[service]]\nname = \"s\"\nconnection_draining_timeout = \"3601s\"", &["0 s to 3600 s"]),
-    ("[[service]]\nname = \"s\"\ndistribution = \"SourceIP\"", &["does not take this key", "session_affinity"]),
-    ("[[service]]\nname = \"s\"\nprofile = \"gcp-external\"\nlocality_lb_policy = \"WEIGHTED_MAGLEV\"", &["HTTP health check"]),
-    ("[[service]]\nname = \"s\"\nlocality_lb_policy = \"RING_HASH\"", &["profile \"native\"", "\"WEIGHTED_MAGLEV\""]),
-    ("[[service]]\nname = \"s\"\nprofile = \"azure\"\nzonal_affinity = {}", &["does not take this key"]),
-    ("[[service]]\nname = \"s\"\nhealth_check = { protocol = \"TCP\", port = 80, timeout = \"6s\" }", &["longer than the interval"]),
-    ("[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, request_path = \"x\" }", &["not a path"]),
-    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = \"ALL\"", &["service is missing"]),
-    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [0]\nservice = \"s\"\n[[service]]\nname = \"s\"", &["a port from 1 to 65535"]),
-    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [80, \"79-81\"]\nservice = \"s\"\n[[service]]\nname = \"s\"", &["listed twice"]),
-    ("[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.0/8\"\nprotocol = \"TCP\"\nports = [80]\nservice = \"s\"\n[[service]]\nname = \"s\"\nprofile = \"gcp-external\"", &["takes no prefix"]),
+    (
+        "[[service]]\nname = \"s\"\ndistribution = \"SourceIP\"",
+        &["does not take this key", "session_affinity"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nprofile = \"gcp-external\"\nlocality_lb_policy = \"WEIGHTED_MAGLEV\"",
+        &["HTTP health check"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nlocality_lb_policy = \"RING_HASH\"",
+        &["profile \"native\"", "\"WEIGHTED_MAGLEV\""],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nprofile = \"azure\"\nzonal_affinity = {}",
+        &["does not take this key"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"TCP\", port = 80, timeout = \"6s\" }",
+        &["longer than the interval"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, request_path = \"x\" }",
+        &["not a path"],
+    ),
+    (
+        "[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = \"ALL\"",
+        &["service is missing"],
+    ),
+    (
+        "[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [0]\nservice = \"s\"\n[[service]]\nname = \"s\"",
+        &["a port from 1 to 65535"],
+    ),
+    (
+        "[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = [80, \"79-81\"]\nservice = \"s\"\n[[service]]\nname = \"s\"",
+        &["listed twice"],
+    ),
+    (
+        "[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.0/8\"\nprotocol = \"TCP\"\nports = [80]\nservice = \"s\"\n[[service]]\nname = \"s\"\nprofile = \"gcp-external\"",
+        &["takes no prefix"],
+    ),
     ("[[tls_route]]\nname = \"t\"\nsni = [\"a.b\"]\nservices = [\"s\"]", &["not served"]),
 ];
 
@@ -87,7 +126,9 @@ fn more_backends_than_a_tenth_of_the_slots_are_refused() {
     let backend = |i: usize| format!("{{ name = \"b{i}\", address = \"10.0.1.{i}\" }}");
     let file = |n: usize| {
         let backends = (1..=n).map(backend).collect::<Vec<_>>().join(", ");
-        format!("[[service]]\nname = \"s\"\nmaglev_table_size = 101\ngroup = [{{ name = \"g\", backends = [{backends}] }}]")
+        format!(
+            "[[service]]\nname = \"s\"\nmaglev_table_size = 101\ngroup = [{{ name = \"g\", backends = [{backends}] }}]"
+        )
     };
     assert!(config::parse("f", &file(10), &Environment::default()).is_ok());
     let shown = errors(&file(11)).to_string();
@@ -98,7 +139,7 @@ fn more_backends_than_a_tenth_of_the_slots_are_refused() {
 fn a_thousand_errors_and_endless_lines_stay_readable() {
     let long = format!("[dataplane]\neal_args = [{}]\n", "1, ".repeat(3_000));
     let shown = errors(&long).to_string();
-    assert!(shown.contains("3000 errors") && shown.contains("the last 2800 not shown"));
+    assert!(shown.contains("3000 errors, 1 warning (the last 2801 not shown)"));
     assert!(shown.len() < 100_000, "{}", shown.len());
 }
 

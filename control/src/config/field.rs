@@ -52,14 +52,22 @@ impl<T> Deref for Field<T> {
 /// What can be read from a TOML value, and described by a JSON Schema.
 pub(super) trait FromToml: Sized {
     /// Reads the value of `key`; reports what is wrong and gives `None`.
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self>;
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self>;
 
     /// Its JSON Schema.
     fn schema() -> Json;
 }
 
 impl<T: FromToml> FromToml for Field<T> {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let inner = T::read(value, key, report)?;
         Some(Self { value: inner, key, span: value.span(), origin: Origin::Given })
     }
@@ -71,7 +79,11 @@ impl<T: FromToml> FromToml for Field<T> {
 
 impl<T: FromToml> FromToml for Vec<T> {
     /// Keeps the good elements: the bad ones are reported, and the file is refused anyway.
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let DeValue::Array(array) = value.get_ref() else {
             wrong_type(value, key, "a list, for example [ … ]", report);
             return None;

@@ -1,9 +1,13 @@
 //! The name that was probably meant.
 
 /// The candidate that is closest to `name`, if any is close enough to be a slip of the hand.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1);
-    let scored = candidates.into_iter().map(|c| (distance(&name.to_lowercase(), &c.to_lowercase()), c));
+    let scored =
+        candidates.into_iter().map(|c| (distance(&name.to_lowercase(), &c.to_lowercase()), c));
     scored.filter(|(d, _)| *d <= limit).min().map(|(_, candidate)| candidate)
 }
 

@@ -49,10 +49,16 @@ impl<'t> Report<'t> {
         self.add(Severity::Warning, span, message, help.to_owned());
     }
 
-    fn add(&mut self, severity: Severity, span: Span, message: String, help: String) -> &mut Diagnostic {
-        let mut place: Vec<&str> = self.place.iter().map(String::as_str).collect();
-        place.push(&message);
-        let message = place.join(": ");
+    fn add(
+        &mut self,
+        severity: Severity,
+        span: Span,
+        message: String,
+        help: String,
+    ) -> &mut Diagnostic {
+        let place = self.place.iter().map(String::as_str).chain([message.as_str()]);
+        // The file itself is a table without a name.
+        let message = place.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
         self.items.push(Diagnostic { severity, message, help, span: Some(span), beside: None });
         let last = self.items.len() - 1;
         &mut self.items[last]
@@ -75,10 +81,17 @@ impl<'t> Report<'t> {
         if field.origin == Origin::Broken {
             return;
         }
-        let subject = match field.origin {
-            Origin::Given => format!("{} = {}", field.key, self.found(&field.span)),
-            _ => field.key.to_owned(),
-        };
+        let subject = self.subject(field);
         self.error(field.span.clone(), format!("{subject}: {why}"), allowed.into()).beside = beside;
+    }
+
+    /// `key = value`; a table by its header, a default by its key.
+    fn subject<T>(&self, field: &Field<T>) -> String {
+        let found = self.found(&field.span);
+        match field.origin {
+            Origin::Given if found.starts_with('[') && found.contains(field.key) => found,
+            Origin::Given => format!("{} = {found}", field.key),
+            _ => field.key.to_owned(),
+        }
     }
 }

@@ -57,7 +57,8 @@ impl Changes {
         self.compare(&key("host_interface"), &old.host_interface, &new.host_interface);
         // They live on the host interface, which is set up at the start.
         if !new.host_interface.is_empty() {
-            let text = |port: &Port| port.addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let text =
+                |port: &Port| port.addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
             self.compare(&key("addresses"), &text(old), &text(new));
         }
     }

@@ -23,8 +23,12 @@ pub(super) fn check(
     encapsulation: &model::Encapsulation,
     report: &mut Report<'_>,
 ) -> Vec<model::Group> {
-    let mut groups = Unique::new("another group of the service has this name", "allowed: each name once");
-    let mut addresses = Unique::new("another backend of the service has this address", "allowed: each address once");
+    let mut groups =
+        Unique::new("another group of the service has this name", "allowed: each name once");
+    let mut addresses = Unique::new(
+        "another backend of the service has this address",
+        "allowed: each address once",
+    );
     for group in &raw.group {
         report.enter(format!("group {:?}", group.name.0));
         groups.check(&group.name, report);
@@ -46,7 +50,8 @@ fn backends(
     encapsulation: &model::Encapsulation,
     report: &mut Report<'_>,
 ) {
-    let mut names = Unique::new("another backend of the group has this name", "allowed: each name once");
+    let mut names =
+        Unique::new("another backend of the group has this name", "allowed: each name once");
     for backend in &group.backends.value {
         report.enter(format!("backend {:?}", backend.name.0));
         names.check(&backend.name, report);

@@ -23,7 +23,11 @@ pub(super) struct Base<'f> {
 }
 
 impl<'f> Base<'f> {
-    pub(super) fn check(raw: &'f Encapsulation, ports: &[model::Port], report: &mut Report<'_>) -> Self {
+    pub(super) fn check(
+        raw: &'f Encapsulation,
+        ports: &[model::Port],
+        report: &mut Report<'_>,
+    ) -> Self {
         report.enter("[encapsulation]".into());
         one(raw, report);
         report.leave();

@@ -31,7 +31,8 @@ fn both_roles(
     primary: bool,
     report: &mut Report<'_>,
 ) {
-    let allowed = "allowed: at least one group with role = \"primary\" and one with role = \"failover\"";
+    let allowed =
+        "allowed: at least one group with role = \"primary\" and one with role = \"failover\"";
     match (&raw.failover_policy, failover) {
         (Some(policy), None) => {
             report.refuse(policy, "this service has no failover group", allowed);

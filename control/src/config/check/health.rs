@@ -42,13 +42,21 @@ fn times(check: &HealthCheck, report: &mut Report<'_>) {
         // A short interval alone brings the timeout down with it.
         if check.timeout.is_given() {
             let beside = Some((check.interval.span.clone(), "the interval".to_owned()));
-            report.refuse_beside(&check.timeout, "longer than the interval", "allowed: up to the interval", beside);
+            report.refuse_beside(
+                &check.timeout,
+                "longer than the interval",
+                "allowed: up to the interval",
+                beside,
+            );
         }
     }
 }
 
 fn http_keys(check: &HealthCheck, report: &mut Report<'_>) {
-    let http = matches!(*check.protocol, CheckProtocol::Http | CheckProtocol::Https | CheckProtocol::Http2);
+    let http = matches!(
+        *check.protocol,
+        CheckProtocol::Http | CheckProtocol::Https | CheckProtocol::Http2
+    );
     if !http && check.protocol.is_sound() {
         let allowed = "leave it out; it is for \"HTTP\", \"HTTPS\" and \"HTTP2\"";
         if check.request_path.is_given() {
@@ -61,7 +69,11 @@ fn http_keys(check: &HealthCheck, report: &mut Report<'_>) {
         report.refuse(&check.request_path, "not a path", "allowed: from \"/\", without spaces");
     }
     if check.host.contains(unprintable) {
-        report.refuse(&check.host, "not a host", "allowed: a host name or an address, without spaces");
+        report.refuse(
+            &check.host,
+            "not a host",
+            "allowed: a host name or an address, without spaces",
+        );
     }
 }
 

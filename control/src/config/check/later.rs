@@ -18,13 +18,19 @@ const ONLY_PROXY: &str = "a key of gcp-proxy services, which this version does n
 /// What is accepted but has no effect yet: once a key, at its first place.
 pub(super) fn warnings(file: &File, report: &mut Report<'_>) {
     let checks = file.service.iter().filter_map(|s| s.health_check.as_ref());
-    warn(checks.map(|c| c.span.clone()), "health_check", "backends keep their initial_health", report);
+    warn(
+        checks.map(|c| c.span.clone()),
+        "health_check",
+        "backends keep their initial_health",
+        report,
+    );
     let admin = file.admin.iter().map(|a| a.span.clone());
     warn(admin, "[admin]", "nothing listens there", report);
     let given = |f: &Field<bool>| f.is_given().then(|| f.span.clone());
     let echo = file.port.iter().filter_map(|p| given(&p.answer_echo));
     warn(echo, "answer_echo", "no echo is answered", report);
-    let rate = file.port.iter().filter(|p| p.icmp_rate.is_given()).map(|p| p.icmp_rate.span.clone());
+    let rate =
+        file.port.iter().filter(|p| p.icmp_rate.is_given()).map(|p| p.icmp_rate.span.clone());
     warn(rate, "icmp_rate", "no ICMP answer is sent", report);
 }
 
@@ -47,10 +53,18 @@ pub(super) fn encapsulation(raw: &Encapsulation, report: &mut Report<'_>) {
         report.refuse(&raw.entropy_prefix, NOT_SERVED, "use []");
     }
     if raw.gue_port.get::<u16>() != 6080 {
-        report.refuse(&raw.gue_port, "GUE is not served by this version", "use 6080, or leave it out");
+        report.refuse(
+            &raw.gue_port,
+            "GUE is not served by this version",
+            "use 6080, or leave it out",
+        );
     }
     if raw.gue_variant.get::<u8>() != 0 {
-        report.refuse(&raw.gue_variant, "GUE is not served by this version", "use 0, or leave it out");
+        report.refuse(
+            &raw.gue_variant,
+            "GUE is not served by this version",
+            "use 0, or leave it out",
+        );
     }
 }
 

@@ -57,22 +57,39 @@ fn addresses(port: &Port, report: &mut Report<'_>) {
         let inner = net.prefix_len() + 1 < net.max_prefix_len();
         let four = net.addr().is_ipv4();
         if let Some(why) = address::wrong(net.addr()) {
-            report.refuse(address, why, "allowed: a unicast address of this port with its prefix length");
+            report.refuse(
+                address,
+                why,
+                "allowed: a unicast address of this port with its prefix length",
+            );
         } else if inner && net.addr() == net.network() {
-            report.refuse(address, "the prefix itself", "allowed: an address in the prefix, for example the next one");
+            report.refuse(
+                address,
+                "the prefix itself",
+                "allowed: an address in the prefix, for example the next one",
+            );
         } else if inner && four && net.addr() == net.broadcast() {
-            report.refuse(address, "the prefix's broadcast address", "allowed: an address in the prefix");
+            report.refuse(
+                address,
+                "the prefix's broadcast address",
+                "allowed: an address in the prefix",
+            );
         }
     }
     let six = port.addresses.iter().any(|a| a.addr().is_ipv6());
     if six && port.mtu.get::<u16>() < LEAST_MTU_V6 {
-        report.refuse(&port.mtu, "too small for a port with an IPv6 address", "allowed: 1280 to 9216");
+        report.refuse(
+            &port.mtu,
+            "too small for a port with an IPv6 address",
+            "allowed: 1280 to 9216",
+        );
     }
 }
 
 /// At most one per family, each on link.
 fn gateways(port: &Port, report: &mut Report<'_>) {
-    let mut families = Unique::new("a second gateway of its family", "allowed: one IPv4 and one IPv6 gateway");
+    let mut families =
+        Unique::new("a second gateway of its family", "allowed: one IPv4 and one IPv6 gateway");
     for gateway in &port.gateways.value {
         families.check_as(gateway, gateway.is_ipv4(), report);
         on_link(gateway, port, report);
@@ -96,7 +113,11 @@ fn on_link(hop: &Field<IpAddr>, port: &Port, report: &mut Report<'_>) {
     let nets: Vec<_> = port.addresses.iter().filter(family_of).collect();
     let listed = nets.iter().map(|net| net.trunc().to_string()).collect::<Vec<_>>().join(", ");
     if nets.iter().any(|net| net.addr() == hop.value) {
-        report.refuse(hop, "the port's own address", format!("allowed: another address in {listed}"));
+        report.refuse(
+            hop,
+            "the port's own address",
+            format!("allowed: another address in {listed}"),
+        );
     } else if is_link_local(hop.value) || nets.iter().any(|net| net.contains(&hop.value)) {
     } else if nets.is_empty() {
         let why = format!("the port has no {} address, so this is not on link", family(hop.value));
@@ -108,8 +129,16 @@ fn on_link(hop: &Field<IpAddr>, port: &Port, report: &mut Report<'_>) {
 
 fn host_interface(name: &Field<String>, report: &mut Report<'_>) {
     let bad = |c: char| c == '/' || c == ':' || c == '%' || c.is_whitespace() || c.is_control();
-    if name.len() > LONGEST_INTERFACE || name.contains(bad) || *name.value == *"." || *name.value == *".." {
-        report.refuse(name, "not a name of an interface", "allowed: up to 15 bytes without \"/\", \":\", \"%\" and spaces; \"\" for none");
+    if name.len() > LONGEST_INTERFACE
+        || name.contains(bad)
+        || *name.value == *"."
+        || *name.value == *".."
+    {
+        report.refuse(
+            name,
+            "not a name of an interface",
+            "allowed: up to 15 bytes without \"/\", \":\", \"%\" and spaces; \"\" for none",
+        );
     }
 }
 

@@ -58,7 +58,12 @@ pub(super) fn check(raw: &Service, report: &mut Report<'_>) {
 }
 
 /// Refuses a key that the profile does not have at all.
-fn refuse_given<T>(field: Option<&Field<T>>, raw: &Service, allowed: &str, report: &mut Report<'_>) {
+fn refuse_given<T>(
+    field: Option<&Field<T>>,
+    raw: &Service,
+    allowed: &str,
+    report: &mut Report<'_>,
+) {
     if let Some(field) = field.filter(|field| field.is_given()) {
         let why = format!("profile \"{}\" does not take this key", name(*raw.profile));
         report.refuse(field, &why, allowed);
@@ -88,7 +93,8 @@ fn affinity(raw: &Service, report: &mut Report<'_>) {
     let one_tuple = *raw.session_affinity == Affinity::ClientIpNoDestination;
     if one_tuple && *raw.profile == Profile::GcpExternal {
         let why = "profile \"gcp-external\" does not have this affinity";
-        let allowed = "allowed: \"NONE\", \"CLIENT_IP_PORT_PROTO\", \"CLIENT_IP_PROTO\", \"CLIENT_IP\"";
+        let allowed =
+            "allowed: \"NONE\", \"CLIENT_IP_PORT_PROTO\", \"CLIENT_IP_PROTO\", \"CLIENT_IP\"";
         report.refuse(&raw.session_affinity, why, allowed);
     }
 }
@@ -106,7 +112,10 @@ fn zones(raw: &Service, report: &mut Report<'_>) {
 fn persistence(raw: &Service, report: &mut Report<'_>) {
     let field = &raw.connection_persistence_on_unhealthy_backends;
     if field.value == Persistence::AlwaysPersist && *raw.tracking_mode == TrackingMode::PerSession {
-        let why = format!("profile \"{}\" does not allow it with tracking_mode = \"PER_SESSION\"", name(*raw.profile));
+        let why = format!(
+            "profile \"{}\" does not allow it with tracking_mode = \"PER_SESSION\"",
+            name(*raw.profile)
+        );
         let beside = Some((raw.tracking_mode.span.clone(), "the tracking mode".to_owned()));
         let allowed = "allowed: \"DEFAULT_FOR_PROTOCOL\", \"NEVER_PERSIST\"; or tracking_mode = \"PER_CONNECTION\"";
         report.refuse_beside(field, &why, allowed, beside);
@@ -127,7 +136,11 @@ fn locality(raw: &Service, report: &mut Report<'_>) {
         _ => {
             let why = format!("profile \"{profile}\" does not have this policy");
             let both = *raw.profile != Profile::GcpInternal;
-            let allowed = if both { "allowed: \"MAGLEV\", \"WEIGHTED_MAGLEV\"" } else { "allowed: \"MAGLEV\"" };
+            let allowed = if both {
+                "allowed: \"MAGLEV\", \"WEIGHTED_MAGLEV\""
+            } else {
+                "allowed: \"MAGLEV\""
+            };
             report.refuse(field, &why, allowed);
         }
     }
@@ -141,7 +154,9 @@ pub(super) fn effective_affinity(raw: &Service) -> Affinity {
     match *raw.distribution {
         Distribution::Default | Distribution::None => Affinity::None,
         Distribution::SourceIp | Distribution::ClientIp => Affinity::ClientIp,
-        Distribution::SourceIpProtocol | Distribution::ClientIpAndProtocol => Affinity::ClientIpProto,
+        Distribution::SourceIpProtocol | Distribution::ClientIpAndProtocol => {
+            Affinity::ClientIpProto
+        }
     }
 }
 

@@ -84,7 +84,8 @@ fn vip(
 ) {
     let field = &rule.address;
     let net = field.value.0;
-    let as_net = Field { value: net, key: field.key, span: field.span.clone(), origin: field.origin };
+    let as_net =
+        Field { value: net, key: field.key, span: field.span.clone(), origin: field.origin };
     whole_prefix(&as_net, report);
     if net.prefix_len() < net.max_prefix_len() {
         prefix(&as_net, service, report);
@@ -103,8 +104,13 @@ fn prefix(field: &Field<ipnet::IpNet>, service: Option<&Service>, report: &mut R
     let Some(service) = service.filter(|s| s.profile.is_sound()) else { return };
     if !matches!(*service.profile, Profile::Native | Profile::GcpInternal | Profile::GcpProxy) {
         let name = profile::name(*service.profile);
-        let why = format!("service {:?} has profile \"{name}\", which takes no prefix", service.name.0);
-        report.refuse(field, &why, "allowed: one address; prefixes are for native and gcp-internal");
+        let why =
+            format!("service {:?} has profile \"{name}\", which takes no prefix", service.name.0);
+        report.refuse(
+            field,
+            &why,
+            "allowed: one address; prefixes are for native and gcp-internal",
+        );
     }
 }
 
@@ -153,7 +159,9 @@ fn model(raw: &Field<ForwardingRule>) -> model::ForwardingRule {
         protocol: *raw.protocol,
         ports: match &raw.ports.value {
             PortList::All => Ports::All,
-            PortList::Listed(list) => Ports::Ranges(list.iter().map(|r| (r.first, r.last)).collect()),
+            PortList::Listed(list) => {
+                Ports::Ranges(list.iter().map(|r| (r.first, r.last)).collect())
+            }
         },
         service: service.into(),
         client_allow: if all { Vec::new() } else { clients },

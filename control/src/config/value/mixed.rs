@@ -26,7 +26,11 @@ fn neither(value: &Spanned<DeValue<'_>>, key: &str, allowed: &str, report: &mut 
 }
 
 impl FromToml for GreKey {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let read = match value.get_ref().as_str() {
             Some("none") => Some(Self::None),
             Some("service") => Some(Self::Service),
@@ -47,7 +51,11 @@ impl FromToml for GreKey {
 }
 
 impl FromToml for Dscp {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let read = match value.get_ref().as_str() {
             Some("copy") => Some(Self::Copy),
             Some("zero") => Some(Self::Zero),
@@ -86,7 +94,11 @@ pub(in crate::config) struct PortRange {
 const PORTS: &str = "\"ALL\", or a list of up to five ports, or of ranges, for example [80, 443] or [\"8000-8100\"]";
 
 impl FromToml for PortList {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         match value.get_ref() {
             DeValue::String(word) if word == "ALL" => Some(Self::All),
             DeValue::Array(_) => {
@@ -115,7 +127,11 @@ impl FromToml for PortList {
 }
 
 impl FromToml for PortRange {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let port = |text: &str| text.trim().parse::<u16>().ok();
         let range = match value.get_ref() {
             DeValue::String(text) => match text.split_once('-') {
@@ -146,9 +162,18 @@ impl FromToml for PortRange {
 pub(in crate::config) struct Neighbours(pub(in crate::config) Vec<(Field<IpAddr>, Mac)>);
 
 impl FromToml for Neighbours {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let DeValue::Table(table) = value.get_ref() else {
-            wrong_type(value, key, "a table, for example { \"10.0.0.1\" = \"02:00:00:00:00:01\" }", report);
+            wrong_type(
+                value,
+                key,
+                "a table, for example { \"10.0.0.1\" = \"02:00:00:00:00:01\" }",
+                report,
+            );
             return None;
         };
         let read = |(name, mac): (&Spanned<_>, &Spanned<DeValue<'_>>)| {

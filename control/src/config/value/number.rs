@@ -9,7 +9,11 @@ use crate::config::report::Report;
 use crate::model::Ratio;
 
 impl FromToml for bool {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let read = value.get_ref().as_bool();
         if read.is_none() {
             wrong_type(value, key, "true or false", report);
@@ -35,7 +39,11 @@ impl<const LOW: i64, const HIGH: i64> Int<LOW, HIGH> {
 }
 
 impl<const LOW: i64, const HIGH: i64> FromToml for Int<LOW, HIGH> {
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let DeValue::Integer(integer) = value.get_ref() else {
             wrong_type(value, key, &format!("a whole number from {LOW} to {HIGH}"), report);
             return None;
@@ -58,7 +66,11 @@ impl<const LOW: i64, const HIGH: i64> FromToml for Int<LOW, HIGH> {
 
 impl FromToml for Ratio {
     /// From the number's own text, so that 0.07 is 7 of 100 exactly (E-7).
-    fn read(value: &Spanned<DeValue<'_>>, key: &'static str, report: &mut Report<'_>) -> Option<Self> {
+    fn read(
+        value: &Spanned<DeValue<'_>>,
+        key: &'static str,
+        report: &mut Report<'_>,
+    ) -> Option<Self> {
         let text = match value.get_ref() {
             DeValue::Float(float) => float.as_str(),
             DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),

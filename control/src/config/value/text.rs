@@ -89,7 +89,8 @@ impl Text for Name {
 }
 
 impl Text for IpAddr {
-    const ALLOWED: &'static str = "an IPv4 or IPv6 address, for example \"10.0.0.1\" or \"2001:db8::1\"";
+    const ALLOWED: &'static str =
+        "an IPv4 or IPv6 address, for example \"10.0.0.1\" or \"2001:db8::1\"";
 
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| "not an IP address".into())
@@ -116,12 +117,13 @@ impl Text for IpNet {
 pub(in crate::config) struct Vip(pub(in crate::config) IpNet);
 
 impl Text for Vip {
-    const ALLOWED: &'static str =
-        "an IPv4 or IPv6 address, for example \"203.0.113.10\", or a prefix, for example \"203.0.113.0/24\"";
+    const ALLOWED: &'static str = "an IPv4 or IPv6 address, for example \"203.0.113.10\", or a prefix, for example \"203.0.113.0/24\"";
 
     fn parse(text: &str) -> Result<Self, String> {
         let host = text.parse::<IpAddr>().map(IpNet::from);
-        host.or_else(|_| text.parse()).map(Self).map_err(|_| "neither an address nor a prefix".into())
+        host.or_else(|_| text.parse())
+            .map(Self)
+            .map_err(|_| "neither an address nor a prefix".into())
     }
 }
 
@@ -255,7 +257,14 @@ mod tests {
     #[test]
     fn ethernet_addresses_are_unicast() {
         assert_eq!(Mac::parse("02:00:00:00:0a:01"), Ok(Mac([2, 0, 0, 0, 10, 1])));
-        for bad in ["", "02:00:00:00:00", "03:00:00:00:00:01", "00:00:00:00:00:00", "2:0:0:0:0:1", "+2:00:00:00:00:01"] {
+        for bad in [
+            "",
+            "02:00:00:00:00",
+            "03:00:00:00:00:01",
+            "00:00:00:00:00:00",
+            "2:0:0:0:0:1",
+            "+2:00:00:00:00:01",
+        ] {
             assert!(Mac::parse(bad).is_err(), "{bad}");
         }
     }

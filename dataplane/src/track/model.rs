@@ -75,6 +75,13 @@ impl Shared {
         View { tables: &self.tables, now: Tick(0) }
     }
 
+    /// A client whose key has the same home as client 1's, so that they compete for a lane.
+    fn rival(&self) -> u8 {
+        let place = |client| self.region.place(self.region.hash(&key(client)));
+        let home = place(1).home;
+        (2..=u8::MAX).find(|client| place(*client).home == home).expect("one in two")
+    }
+
     /// The slots of all entries of a client.
     fn entries(&self, client: u8) -> Vec<u32> {
         let place = self.region.place(self.region.hash(&key(client)));
@@ -133,16 +140,16 @@ fn a_lane_that_is_reused_never_answers_for_its_old_key() {
             let at = super::region::Position { bucket: place.home, lane: lane as usize };
             let seen = s.region.bucket(at.bucket).entry(at.lane).read().expect("one writer");
             s.region.kill(at, seen.sequence);
-            s.insert(2, 2, false)
+            s.insert(s.rival(), 2, false)
         });
         if let Found::Hit(v, _) = shared.find(1) {
             assert_eq!(v, value(1));
         }
-        if let Found::Hit(v, _) = shared.find(2) {
+        if let Found::Hit(v, _) = shared.find(shared.rival()) {
             assert_eq!(v, value(2));
         }
         writer.join().expect("no panic");
-        assert_eq!((shared.entries(1), shared.entries(2)), (vec![], vec![2]));
+        assert_eq!((shared.entries(1), shared.entries(shared.rival())), (vec![], vec![2]));
     });
 }
 
@@ -170,10 +177,11 @@ fn a_syn_and_an_insert_of_one_key_leave_one_entry() {
 fn two_keys_never_take_one_lane() {
     model(|shared| {
         let other = spawn(&shared, |s| s.insert(1, 1, false));
-        let ours = shared.insert(2, 2, false);
+        let rival = shared.rival();
+        let ours = shared.insert(rival, 2, false);
         let theirs = other.join().expect("no panic");
         let kept = |written| usize::from(written == Written::Created);
         assert_eq!(shared.entries(1).len(), kept(theirs));
-        assert_eq!(shared.entries(2).len(), kept(ours));
+        assert_eq!(shared.entries(rival).len(), kept(ours));
     });
 }

@@ -2,12 +2,12 @@
 //!
 //! In reading order:
 //!
-//! - [`file`]: the tables as they are written; one field list each makes the type, the reader and
-//!   the JSON Schema ([`table`], [`field`], [`value`]);
-//! - [`check`]: the file → the model; limits of profiles, references, contradictions;
-//! - [`report`]: collects what is wrong on the way; [`diagnostics`]: how it is shown;
-//! - [`source`]: the file's text, or why it cannot be had;
-//! - [`restart`]: which changes a reload refuses.
+//! - `file`: the tables as they are written; one field list each makes the type, the reader and
+//!   the JSON Schema (`table`, `field`, `value`);
+//! - `check`: the file → the model; limits of profiles, references, contradictions;
+//! - `report`: collects what is wrong on the way; `diagnostics`: how it is shown;
+//! - `source`: the file's text, or why it cannot be had;
+//! - `restart`: which changes a reload refuses.
 //!
 //! A file is either accepted whole, with warnings, or refused whole, with every error.
 

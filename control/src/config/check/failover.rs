@@ -44,8 +44,12 @@ fn both_roles(
     }
 }
 
-fn limit<'g>(groups: impl Iterator<Item = &'g Field<Group>>, role: &str, report: &mut Report<'_>) {
-    if let Some(beyond) = groups.skip(MOST_GROUPS).next() {
+fn limit<'g>(
+    mut groups: impl Iterator<Item = &'g Field<Group>>,
+    role: &str,
+    report: &mut Report<'_>,
+) {
+    if let Some(beyond) = groups.nth(MOST_GROUPS) {
         let message = format!("group {:?}: more than {MOST_GROUPS} {role} groups", beyond.name.0);
         report.error(beyond.span.clone(), message, "allowed: up to 50 of each role".into());
     }

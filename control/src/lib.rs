@@ -3,13 +3,14 @@
 //! In reading order:
 //!
 //! - [`model`]: a valid configuration, in types that cannot be wrong;
-//! - `config`: TOML → model, every error at once with its place;
+//! - [`config`]: TOML → model, every error at once with its place;
 //! - `policy`: eligible sets, zones, weights, failover, persistence: pure functions;
 //! - `state`: what is known of the backends (health, weights, drains, epochs); takes `now`;
 //! - `plan`: model + state → [`tables::Tables`].
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
+pub mod config;
 pub mod host;
 pub mod model;
 pub mod plan;

@@ -169,7 +169,7 @@ impl<const W: usize> Region<W> {
             let entry = bucket.entry(lane);
             match entry.read() {
                 Err(Busy) => found = Found::Contended,
-                Ok(seen) if seen.key != probe.key => {}
+                Ok(seen) if !same(&seen.key, &probe.key) => {}
                 Ok(seen) => match view.judge(seen.value, seen.stamp, probe.idle_ticks) {
                     State::Dead => {}
                     State::Newer => return Found::Contended,
@@ -199,6 +199,12 @@ impl<const W: usize> Region<W> {
             bucket.entry(lane).touch(seen.stamp, new);
         }
     }
+}
+
+/// Equality of keys; `==` on arrays of this length calls memcmp (5 % of a look-up).
+#[inline(always)]
+fn same<const W: usize>(a: &[u64; W], b: &[u64; W]) -> bool {
+    a.iter().zip(b).fold(0, |different, (a, b)| different | a ^ b) == 0
 }
 
 fn hit<const W: usize>(seen: &Snapshot<W>) -> Found {

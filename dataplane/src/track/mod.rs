@@ -1,7 +1,7 @@
 //! The connection table and the two stages that use it.
 //!
-//! In reading order: [`look_up`] and [`record`], the stages; [`table`]; `region` (finding) and
-//! `insert` (writing); `bucket`, `entry` and `value`, the layout; `hash`; [`walk`], reading from
+//! In reading order: `look_up` and `record`, the stages; `table`; `region` (finding) and
+//! `insert` (writing); `bucket`, `entry` and `value`, the layout; `hash`; `walk`, reading from
 //! the side; `mem`, `simd` and `sync`, the ground.
 //!
 //! # Layout

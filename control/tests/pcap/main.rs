@@ -1,0 +1,6 @@
+//! `windrose pcap`, run as a user would: captures in, captures out, judged byte by byte and by
+//! tshark.
+
+mod capture;
+mod golden;
+mod refusals;

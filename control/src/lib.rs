@@ -6,7 +6,8 @@
 //! - [`config`]: TOML → model, every error at once with its place;
 //! - `policy`: eligible sets, zones, weights, failover, persistence: pure functions;
 //! - `state`: what is known of the backends (health, weights, drains, epochs); takes `now`;
-//! - `plan`: model + state → [`tables::Tables`].
+//! - `plan`: model + state → [`tables::Tables`];
+//! - [`simulate`]: all of it over a list of events, with a virtual clock.
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
@@ -15,4 +16,6 @@ pub mod host;
 pub mod model;
 pub mod plan;
 pub mod policy;
+pub mod reload;
+pub mod simulate;
 pub mod state;

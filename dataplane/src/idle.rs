@@ -39,7 +39,8 @@ impl Sleeper {
         }
         self.empty = self.empty.saturating_add(1);
         let beyond = self.empty.checked_sub(Self::PATIENCE)?;
-        (self.idle == Idle::Adaptive).then(|| (Self::SHORTEST * (1 << beyond.min(5))).min(Self::LONGEST))
+        (self.idle == Idle::Adaptive)
+            .then(|| (Self::SHORTEST * (1 << beyond.min(5))).min(Self::LONGEST))
     }
 }
 

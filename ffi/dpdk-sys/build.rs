@@ -45,7 +45,7 @@ fn default_libclang() {
 fn find_dpdk() -> Vec<PathBuf> {
     match pkg_config::Config::new().atleast_version("22.11").probe("libdpdk") {
         Ok(library) => library.include_paths,
-        Err(error) => fail(&format!("DPDK 22.11 or newer is needed ({CURE})\n{error}")),
+        Err(error) => fail(&format!("{error}\nDPDK 22.11 or newer is needed; {CURE}")),
     }
 }
 

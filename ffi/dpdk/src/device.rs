@@ -2,6 +2,8 @@
 //! for a missing device are few.
 
 use std::ffi::CString;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 
 use crate::Error;
@@ -85,6 +87,25 @@ impl Device {
         }
     }
 
+    /// The MTU of an existing interface is its owner's to set; it only has to be large enough. True
+    /// if the device has such an interface and nothing is left to set.
+    ///
+    /// # Errors
+    /// [`Error::InterfaceMtu`].
+    pub(crate) fn check_mtu(&self, mtu: u16) -> Result<bool, Error> {
+        let interface = self.argument("iface").filter(|_| self.has_interface());
+        let Some(interface) = interface else { return Ok(false) };
+        match interface_mtu(interface) {
+            Some(has) if has < mtu.into() => Err(Error::InterfaceMtu {
+                device: self.text().into(),
+                interface: interface.into(),
+                has,
+                mtu,
+            }),
+            _ => Ok(true),
+        }
+    }
+
     /// Whether its driver works on an existing interface of the kernel, which `iface` names.
     fn has_interface(&self) -> bool {
         self.is_one_of(&["net_af_packet", "net_af_xdp"])
@@ -134,6 +155,29 @@ impl Device {
     }
 }
 
+/// The room (bytes) that a pool's buffers need for a device's frames at this MTU. A driver with
+/// slots of its own refuses buffers that are smaller than those.
+///
+/// # Errors
+/// [`Error::NotADevice`].
+pub fn room(device: &str, mtu: u16) -> Result<u16, Error> {
+    let frame = frame_size(mtu);
+    let slot = if Device::parse(device)?.is_one_of(&["net_af_packet"]) {
+        af_packet_ring(frame).first().map(|(_, slot)| *slot)
+    } else {
+        None
+    };
+    let least = crate::PoolConfig::default().room;
+    Ok(u16::try_from(slot.unwrap_or(frame))
+        .unwrap_or(u16::MAX - crate::Mempool::HEADROOM)
+        .max(least))
+}
+
+/// The longest frame that a port of this MTU may see, bytes: Ethernet header, two VLAN tags, CRC.
+pub(crate) fn frame_size(mtu: u16) -> u32 {
+    u32::from(mtu) + 14 + 8 + 4
+}
+
 /// net_af_packet cuts frames at 2048 bytes, its own header included; larger ones need larger slots.
 fn af_packet_ring(frame: u32) -> Vec<(&'static str, u32)> {
     const HEADER: u32 = 128;
@@ -170,6 +214,21 @@ fn interface_exists(name: &str) -> bool {
     unsafe { libc::if_nametoindex(name.as_ptr()) != 0 }
 }
 
+/// Asks the kernel, for the same reason.
+fn interface_mtu(name: &str) -> Option<u32> {
+    let socket = UnixDatagram::unbound().ok()?;
+    // SAFETY: integers and bytes, all of which may be zero.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let place = request.ifr_name.iter_mut().zip(name.bytes()).take(libc::IFNAMSIZ - 1);
+    place.for_each(|(to, byte)| *to = byte as libc::c_char);
+    // SAFETY: the socket is open; SIOCGIFMTU reads the name, which ends in a zero, and writes the
+    // integer `ifru_mtu` when it succeeds.
+    unsafe {
+        let rc = libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request);
+        (rc == 0).then_some(request.ifr_ifru.ifru_mtu as u32)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +255,14 @@ mod tests {
     fn a_wrong_pci_address_is_named_in_full() {
         let error = Device::parse("fe:1f.7").unwrap().check().unwrap_err();
         assert!(error.to_string().contains("no PCI device at 0000:fe:1f.7"), "{error}");
+    }
+
+    #[test]
+    fn buffers_are_large_enough_for_the_drivers_slots() {
+        assert_eq!(room("net_af_packet0,iface=a", 1500), Ok(2048));
+        assert_eq!(room("net_af_packet0,iface=a", 9000), Ok(16_384));
+        assert_eq!(room("01:00.0", 9000), Ok(9026));
+        assert!(room("eth0", 1500).is_err());
     }
 
     #[test]

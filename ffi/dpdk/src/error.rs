@@ -113,6 +113,21 @@ pub enum Error {
         /// The largest that it takes, bytes.
         max: u16,
     },
+    /// A kernel interface whose own MTU is smaller than the port's.
+    #[error(
+        "device {device}: interface {interface} has MTU {has}, less than {mtu}: \
+         `ip link set {interface} mtu {mtu}`"
+    )]
+    InterfaceMtu {
+        /// The device as configured.
+        device: String,
+        /// Its interface.
+        interface: String,
+        /// The interface's MTU, bytes.
+        has: u32,
+        /// The port's, bytes.
+        mtu: u16,
+    },
     /// No memory for the packet buffers.
     #[error(
         "no memory for {buffers} packet buffers of {bytes} bytes ({megabytes} MB of the {memory} MB \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
-use crate::device::Device;
+use crate::device::{Device, frame_size};
 use crate::error::code;
 use crate::log::Mark;
 use crate::{Eal, Error, Mempool, RxQueue, TxQueue};
@@ -102,10 +102,13 @@ impl Port {
     ) -> Result<Self, Error> {
         let device = Device::parse(device)?;
         device.check()?;
+        let mtu_is_set = device.check_mtu(config.mtu)?;
         let open = Arc::new(attach(eal, &device, config)?);
         let info = open.info()?;
         open.configure(&info, config)?;
-        open.set_mtu(&info, config.mtu)?;
+        if !mtu_is_set {
+            open.set_mtu(&info, config.mtu)?;
+        }
         open.set_up_queues(pool, config)?;
         open.start(config.promiscuous)?;
         let queues = (0..config.queues)
@@ -289,11 +292,6 @@ fn device_conf(info: &rte_eth_dev_info, config: &PortConfig) -> rte_eth_conf {
         conf.rx_adv_conf.rss_conf.rss_hf = hash;
     }
     conf
-}
-
-/// The longest frame that a port of this MTU may see, bytes: Ethernet header, two VLAN tags, CRC.
-fn frame_size(mtu: u16) -> u32 {
-    u32::from(mtu) + 14 + 8 + 4
 }
 
 fn c_string(text: &str) -> CString {

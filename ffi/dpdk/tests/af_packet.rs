@@ -1,51 +1,23 @@
 //! A real kernel interface: one end of a veth pair, in a network namespace of its own.
 
+mod common;
+
 use std::net::UdpSocket;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrayvec::ArrayVec;
-use dpdk::{Eal, EalConfig, Mbuf, Mempool, PoolConfig, Port, PortConfig, RxQueue};
-
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip runs");
-    assert!(status.success(), "ip {arguments}");
-}
-
-/// Moves this thread, and so all that it starts, into a new network namespace.
-fn new_namespace() -> bool {
-    // SAFETY: has no precondition.
-    unsafe { libc::unshare(libc::CLONE_NEWNET) == 0 }
-}
+use common::{receive_where, veth_pair};
+use dpdk::{Eal, EalConfig, Mbuf, Mempool, PoolConfig, Port, PortConfig};
 
 fn open(eal: &Eal, device: &str, pool: &Mempool) -> Port {
     Port::open(eal, device, pool, &PortConfig::default()).expect("the interface is there")
 }
 
-fn receive_where(rx: &mut RxQueue, wanted: impl Fn(&[u8]) -> bool) -> Option<Mbuf> {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while Instant::now() < deadline {
-        let mut burst = ArrayVec::<Mbuf, 32>::new();
-        rx.receive(&mut burst, 32);
-        if let Some(found) = burst.into_iter().find(|mbuf| wanted(mbuf.bytes())) {
-            return Some(found);
-        }
-    }
-    None
-}
-
 #[test]
 fn frames_pass_both_ways_over_a_veth_pair_and_vlan_tags_stay_in_the_frame() {
-    if !new_namespace() {
-        println!("skipped: a network namespace needs root");
+    if !veth_pair(1500) {
         return;
     }
-    ip("link add lb0 type veth peer name peer0");
-    ip("link set lb0 up");
-    ip("link set peer0 address 02:00:00:00:00:02 up");
-    ip("addr add 10.0.0.1/24 dev peer0");
-    ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:01 dev peer0");
-
     let eal = Eal::start(&EalConfig { memory: 64, ..EalConfig::default() }).expect("DPDK starts");
     let pool = PoolConfig { buffers: 2047, ..PoolConfig::default() };
     let pool = Mempool::new(&eal, "veth", &pool).unwrap();
@@ -55,7 +27,8 @@ fn frames_pass_both_ways_over_a_veth_pair_and_vlan_tags_stay_in_the_frame() {
 
     let socket = UdpSocket::bind("10.0.0.1:5000").unwrap();
     socket.send_to(b"hello windrose", "10.0.0.2:6000").unwrap();
-    let mut mbuf = receive_where(&mut rx, |b| b.ends_with(b"hello windrose")).expect("it arrives");
+    let hello = receive_where([&mut rx], |b| b.ends_with(b"hello windrose"));
+    let (_, mut mbuf) = hello.expect("it arrives");
     assert_eq!(mbuf.bytes()[12..14], [0x08, 0x00]);
 
     // The kernel takes the tag off on the way in; it must be back.
@@ -66,7 +39,8 @@ fn frames_pass_both_ways_over_a_veth_pair_and_vlan_tags_stay_in_the_frame() {
     let mut frame = pool.take().unwrap();
     assert!(frame.extend(&tagged));
     assert_eq!(peer_tx.send(&mut ArrayVec::<Mbuf, 1>::from([frame])), 1);
-    let frame = receive_where(&mut rx, |b| b.ends_with(&[0x5a; 46])).expect("it arrives");
+    let frame = receive_where([&mut rx], |b| b.ends_with(&[0x5a; 46]));
+    let (_, frame) = frame.expect("it arrives");
     assert_eq!(frame.bytes(), tagged);
 
     // Send the first back, addresses and ports turned round. The IP checksum stays right; the UDP

@@ -8,7 +8,7 @@ use tables::{EpochAge, PortId, Tables};
 
 use super::desk::{Desk, LiveEntry, Report};
 use super::frame::frame;
-use super::result::{self, ChangeResult, EventResult};
+use super::result::{self, ChangeResult, EventResult, PacketResult};
 use super::scenario::{Event, Packet, Place, Step, What};
 use super::setting::{self, CLOCK};
 use crate::config::restart_needed;
@@ -40,7 +40,15 @@ pub enum Stop {
     /// The configuration is too large for the Tables.
     #[error(transparent)]
     Kept(#[from] Kept),
+    /// A packet arrives at a port that there is not.
+    #[error(transparent)]
+    NoPort(#[from] NoPort),
 }
+
+/// A packet arrives at a port that there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no port {0:?}")]
+pub struct NoPort(pub String);
 
 /// Reads a configuration that a scenario names; `Err` says why it cannot be had.
 pub type Load<'l> = &'l dyn Fn(&Path) -> Result<Config, String>;
@@ -95,17 +103,22 @@ impl<D: Desk> Simulator<D> {
     ///
     /// # Errors
     /// It arrives at a port that there is not.
-    pub fn step(&mut self, packet: &Packet, now: Duration) -> Result<Option<Report>, String> {
+    pub fn step(&mut self, packet: &Packet, now: Duration) -> Result<Option<Report>, NoPort> {
         let ports = &self.state().config().ports;
         let named = |name: &String| ports.iter().position(|p| *p.name == **name);
         let index = match &packet.port {
-            Some(name) => named(name).ok_or_else(|| format!("there is no port {name:?}"))?,
+            Some(name) => named(name).ok_or_else(|| NoPort(name.clone()))?,
             None => 0,
         };
         let port = PortId(index as u8);
         let vlan = ports.get(index).map_or(0, |p| p.vlan);
         let bytes = frame(packet, setting::mac(port), vlan);
         Ok(self.desk.step(port, &bytes, CLOCK.tick(now)))
+    }
+
+    /// What a packet's report says, with the names of the configuration; `None`: it is held.
+    pub fn describe(&mut self, report: Option<&Report>) -> PacketResult {
+        result::packet(report, self.controller.state(), self.desk.tables())
     }
 
     /// Draining deadlines that have come, each at its own time (T-13).
@@ -134,9 +147,8 @@ impl<D: Desk> Simulator<D> {
         packet: &Packet,
         ended: usize,
     ) -> Result<EventResult, Stop> {
-        let report = self.step(packet, event.at).map_err(|message| stop(event, message))?;
-        let mut result =
-            result::packet(report.as_ref(), self.controller.state(), self.desk.tables());
+        let report = self.step(packet, event.at).map_err(|e| stop(event, e.to_string()))?;
+        let mut result = self.describe(report.as_ref());
         result.event = event.number;
         result.at.clone_from(&event.at_text);
         result.entries_removed = ended;

@@ -4,13 +4,17 @@
 mod appliance;
 mod check;
 mod counters;
+mod desk;
+mod diff;
 mod events;
 mod exit;
+mod explain;
 mod host;
 mod logging;
 mod pcap;
 mod ports;
 mod run;
+mod simulate;
 mod workers;
 
 use std::path::PathBuf;
@@ -34,6 +38,12 @@ enum Command {
     Check(check::Arguments),
     /// Send a capture through one worker and write what it would transmit
     Pcap(pcap::Arguments),
+    /// Run events through the code that decides, and say where every packet goes and why
+    Simulate(simulate::Arguments),
+    /// Say in words where one packet goes and why
+    Explain(explain::Arguments),
+    /// Say what a reload would change; nothing is applied
+    Diff(diff::Arguments),
     /// Print the configuration file's JSON Schema
     Schema,
 }
@@ -55,6 +65,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Pcap(arguments) => pcap::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Schema => schema(),
     }
 }

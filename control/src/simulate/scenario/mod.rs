@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub use fault::{Fault, Faults, Place};
 pub use packet::{Flags, FragmentPart, Packet, PacketError, Tuple, protocol_name};
+pub(crate) use packet::{protocol_by_name, tuple as packet_tuple};
 
 use crate::state::Verb;
 

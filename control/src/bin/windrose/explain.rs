@@ -1,0 +1,103 @@
+//! `windrose explain`: one packet's way, in words.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use control::explain::{self, QuestionError};
+use control::model::Config;
+use control::simulate::scenario::Packet;
+use control::simulate::{Simulator, Stop};
+use control::state::{Change, Verb};
+
+use crate::desk::WorkerDesk;
+use crate::{ConfigFile, check, exit};
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  windrose explain --config windrose.toml 'tcp 198.51.100.7:40000 > 203.0.113.10:80'
+  windrose explain --config windrose.toml 'udp [2001:db8::7]:5000 > [2001:db8::10]:53' --all-healthy
+  windrose explain --config windrose.toml 'tcp 198.51.100.7:40000 > 203.0.113.10:80 A' --health 'web rack-a/a1=down'
+
+A packet is PROTOCOL SOURCE > DESTINATION [FLAGS]; TCP without flags is taken as a SYN.
+Backends start as initial_health says; --all-healthy and --health say otherwise.
+Exit code 0 when there is an answer, 65 when the packet or a --health is not understood, 78 for a fault in FILE.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: ConfigFile,
+    /// Take every backend as healthy
+    #[arg(long)]
+    all_healthy: bool,
+    /// Take one backend as up or down; may be given several times
+    #[arg(long, value_name = "SERVICE GROUP/NAME=up|down")]
+    health: Vec<String>,
+    /// The packet
+    #[arg(value_name = "PACKET")]
+    packet: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    #[error(
+        "--health {0:?}: write it as 'SERVICE GROUP/NAME=up' or '…=down', for example 'web rack-a/a1=down'"
+    )]
+    Health(String),
+    #[error(transparent)]
+    Stop(#[from] Stop),
+    #[error("no connection table: {0}")]
+    Memory(#[from] std::io::Error),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let config = match check::load(&arguments.file) {
+        Ok(loaded) => loaded.config,
+        Err(code) => return code,
+    };
+    match answer(arguments, config) {
+        Ok(answer) => {
+            print!("{answer}");
+            ExitCode::SUCCESS
+        }
+        Err(failure @ Failure::Memory(_)) => exit::with(exit::SYSTEM, &failure),
+        Err(failure) => exit::with(exit::DATA, &failure),
+    }
+}
+
+fn answer(arguments: &Arguments, config: Config) -> Result<String, Failure> {
+    let packet: Packet = explain::parse(&arguments.packet)?;
+    let mut changes = if arguments.all_healthy { all_healthy(&config) } else { Vec::new() };
+    for told in &arguments.health {
+        changes.push(health(told).ok_or_else(|| Failure::Health(told.clone()))?);
+    }
+    let desk = WorkerDesk::new(&config, 1)?;
+    let mut simulator = Simulator::new(config, desk)?;
+    simulator.apply(&changes, Duration::ZERO)?;
+    Ok(explain::explain(&mut simulator, &packet, Duration::ZERO)?)
+}
+
+fn all_healthy(config: &Config) -> Vec<Change> {
+    let groups = config.services.iter().flat_map(|s| s.groups.iter().map(move |g| (s, g)));
+    let backends = groups.flat_map(|(s, g)| g.backends.iter().map(move |b| (s, g, b)));
+    let healthy = backends.map(|(service, group, backend)| Change::Backend {
+        service: service.name.to_string(),
+        backend: format!("{}/{}", group.name, backend.name),
+        verb: Verb::Health(true),
+    });
+    healthy.collect()
+}
+
+/// `SERVICE GROUP/NAME=up|down`
+fn health(told: &str) -> Option<Change> {
+    let (who, verdict) = told.rsplit_once('=')?;
+    let (service, backend) = who.trim().split_once(char::is_whitespace)?;
+    let healthy = match verdict.trim() {
+        "up" => true,
+        "down" => false,
+        _ => return None,
+    };
+    let (service, backend) = (service.to_owned(), backend.trim().to_owned());
+    Some(Change::Backend { service, backend, verb: Verb::Health(healthy) })
+}

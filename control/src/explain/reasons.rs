@@ -1,0 +1,57 @@
+//! Why a backend is not eligible.
+
+use crate::model::{Profile, Role};
+use crate::state::{Backend, Service};
+
+/// In the order in which an operator can do something about it.
+pub(super) fn not_eligible(backend: &Backend, service: &Service, before_zones: bool) -> String {
+    let (drained, disabled) = backend.orders();
+    if drained {
+        return "drained by the operator (T-18)".into();
+    }
+    if backend.is_removed() {
+        return "taken out of the file, draining (T-13)".into();
+    }
+    if before_zones {
+        let zone = backend.zone.as_deref().unwrap_or("none");
+        return format!("in zone {zone}; the client's own zone serves it (Z-2, Z-3)");
+    }
+    let eligible = service.eligible();
+    if eligible.pool.is_some_and(|pool| pool != backend.role) {
+        return other_pool(backend.role, service);
+    }
+    if disabled {
+        return "disabled by the operator (T-18)".into();
+    }
+    if !backend.is_healthy() {
+        return "unhealthy".into();
+    }
+    if service.config.weighted && backend.weight() == 0 {
+        return "its weight is 0 (W-2)".into();
+    }
+    "healthy, but unhealthy backends of non-zero weight come first (E-2, E-6)".into()
+}
+
+fn other_pool(role: Role, service: &Service) -> String {
+    match role {
+        Role::Failover if service.eligible().last_resort => {
+            "failover, and the last resort is the primaries (E-4, E-6)".into()
+        }
+        Role::Failover => "failover, and enough primaries serve (E-3, E-5)".into(),
+        Role::Primary => {
+            "primary, and too few primaries can serve: failover does (E-3, E-5)".into()
+        }
+    }
+}
+
+/// Why nobody is eligible.
+pub(super) fn nobody(service: &Service) -> String {
+    let why = if service.current().is_empty() {
+        "the service has no backend that is not draining"
+    } else if service.config.profile == Profile::Azure {
+        "no backend is healthy (E-1, azure)"
+    } else {
+        "no backend can serve, and drop_traffic_if_unhealthy is set (E-4, E-6)"
+    };
+    format!("It is dropped (no_eligible_backend): {why}.")
+}

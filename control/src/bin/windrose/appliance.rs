@@ -86,6 +86,9 @@ impl Appliance {
             stop: &stop,
         };
         let workers = crew.launch(queues, &publisher, events)?;
+        if !eal.huge() {
+            tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
+        }
         tracing::info!(workers = workers.len(), ports = config.ports.len(), "running");
         Ok(Self { controller, publisher, waiting: None, counters, start, stop, workers, hosts })
     }

@@ -1,6 +1,7 @@
 //! DPDK and its ports, as the configuration asks for them.
 
 use control::model::{Config, Hugepages};
+use dpdk::device::room;
 use dpdk::{Eal, EalConfig, HugePages, Mempool, PoolConfig, Port, PortConfig, RxQueue, TxQueue};
 use tables::Mac;
 
@@ -17,7 +18,7 @@ pub(crate) struct Ports {
 /// Starts DPDK and opens every `[[port]]` with one queue pair for each worker.
 pub(crate) fn open(config: &Config) -> Result<Ports, dpdk::Error> {
     let eal = Eal::start(&eal_config(config))?;
-    let pool = Mempool::new(&eal, "frames", &pool_config(config, &eal))?;
+    let pool = Mempool::new(&eal, "frames", &pool_config(config, &eal)?)?;
     let mut queues = Vec::new();
     let mut macs = Vec::new();
     for port in &config.ports {
@@ -55,7 +56,7 @@ fn workers(config: &Config) -> Vec<usize> {
 }
 
 /// Enough buffers that no queue starves another, whatever the queues hold.
-fn pool_config(config: &Config, eal: &Eal) -> PoolConfig {
+fn pool_config(config: &Config, eal: &Eal) -> Result<PoolConfig, dpdk::Error> {
     const ON_THE_WAY: u32 = 1024;
     let port = PortConfig::default();
     let per_queue_pair = u32::from(port.rx_descriptors) + u32::from(port.tx_descriptors);
@@ -63,15 +64,11 @@ fn pool_config(config: &Config, eal: &Eal) -> PoolConfig {
     let held = config.ports.len() as u32 * workers * per_queue_pair;
     let default = PoolConfig::default();
     let buffers = held + workers * (2 * default.cache + ON_THE_WAY);
-    PoolConfig {
+    let rooms = config.ports.iter().map(|p| room(&p.device, p.mtu));
+    Ok(PoolConfig {
         // A pool is best at one less than a power of two.
         buffers: buffers.next_power_of_two() - 1,
-        room: config.ports.iter().map(|p| frame_room(p.mtu)).fold(default.room, u16::max),
+        room: rooms.collect::<Result<Vec<_>, _>>()?.into_iter().fold(default.room, u16::max),
         ..default
-    }
-}
-
-/// An IP packet, its Ethernet header and a VLAN tag.
-fn frame_room(mtu: u16) -> u16 {
-    mtu.saturating_add(18)
+    })
 }

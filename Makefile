@@ -36,7 +36,7 @@ check: setup-build ## formatting, lints, docs, the build without DPDK, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo check --package tables --package dataplane --no-default-features
 	@if command -v cargo-deny >/dev/null; then \
-		set -x; cargo deny --offline check bans licenses sources; \
+		set -x; cargo deny check bans licenses sources; \
 	else \
 		echo "skipped: licences and bans (cargo-deny is not installed: cargo install cargo-deny)"; \
 	fi

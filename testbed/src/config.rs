@@ -119,7 +119,7 @@ impl fmt::Display for Config {
         writeln!(f, "[dataplane]\nworkers = {:?}", self.workers)?;
         writeln!(f, "hugepages = \"{}\"\nmemory = \"{}\"", self.hugepages, self.memory)?;
         writeln!(f, "conntrack_entries = 20_000\nconntrack_entries_v6 = 20_000")?;
-        writeln!(f, "hash_seed = \"6ba7b8109dad11d180b400c04fd430c8\"\nidle = \"adaptive\"")?;
+        writeln!(f, "hash_seed = \"3f0c51a2b7e94d068a1d5f27c6e4b930\"\nidle = \"adaptive\"")?;
         for (index, port) in self.ports.iter().enumerate() {
             self.port(f, index, port)?;
         }

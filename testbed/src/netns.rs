@@ -74,6 +74,21 @@ impl Namespace {
             .ok_or_else(|| Error::Unexpected(format!("no Ethernet address in `{line}`")))
     }
 
+    /// How many "destination unreachable" messages its kernel has sent, ICMP and ICMPv6.
+    pub fn unreachables_sent(&self) -> Result<[u64; 2]> {
+        let v4 = self.run("cat /proc/net/snmp")?;
+        let mut icmp =
+            v4.lines().filter_map(|l| l.strip_prefix("Icmp: ")).map(str::split_whitespace);
+        let (names, values) = (icmp.next(), icmp.next());
+        let mut pairs = names.into_iter().flatten().zip(values.into_iter().flatten());
+        let v4 = pairs.find(|(name, _)| *name == "OutDestUnreachs");
+        let v6 = self.run("cat /proc/net/snmp6")?;
+        let v6 = v6.lines().find_map(|l| l.strip_prefix("Icmp6OutDestUnreachs"));
+        let [v4, v6] =
+            [v4.map(|(_, value)| value), v6].map(|v| v.and_then(|v| v.trim().parse().ok()));
+        v4.zip(v6).map(<[u64; 2]>::from).ok_or_else(|| Error::Unexpected("no ICMP counters".into()))
+    }
+
     /// Does something inside, typically opening a socket, which stays inside wherever it is used.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
         let path = format!("/run/netns/{}", self.name);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rustix::process::Signal;
 use testbed::address::{Family, vip, vips};
-use testbed::appliance::Appliance;
+use testbed::appliance::{Appliance, TOTAL};
 use testbed::client::{Connection, ask, noise};
 use testbed::config::{Config, Driver};
 use testbed::topology::{Arms, Topology};
@@ -46,6 +46,11 @@ fn every_request_and_upload_arrives(topology: &Topology, config: &Config) -> Res
     let least = 4 * REQUESTS as u64 * 4;
     let forwarded = counters.get("forwarded").copied().unwrap_or(0);
     assert!(forwarded > least, "{counters:?}");
+    assert_eq!(counters.get("received"), counters.get(TOTAL), "each ends once (D-7): {counters:?}");
+    for backend in &topology.backends {
+        // The decapsulator's sockets keep the kernel from refusing the tunnel's protocols.
+        assert_eq!(backend.namespace.unreachables_sent()?, [0, 0], "{}", backend.name);
+    }
     Ok(())
 }
 

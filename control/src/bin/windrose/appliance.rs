@@ -111,8 +111,9 @@ impl Appliance {
         match self.controller.reload(file, self.start.elapsed()) {
             Ok((loaded, tables)) => {
                 eprint!("{}", loaded.warnings.render(false));
-                tracing::info!(generation = tables.generation, "reloaded {}", file.display());
+                let generation = tables.generation;
                 self.publish(Arc::new(tables));
+                tracing::info!(generation, "reloaded {}", file.display());
             }
             Err(kept) => tracing::error!("reload refused, the old configuration goes on:\n{kept}"),
         }

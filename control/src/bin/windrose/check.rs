@@ -47,10 +47,15 @@ fn contents(loaded: &Loaded) -> String {
     let config = &loaded.config;
     let backends: usize =
         config.services.iter().flat_map(|s| &s.groups).map(|g| g.backends.len()).sum();
-    format!(
-        "{} ports, {} services, {backends} backends, {} forwarding rules",
-        config.ports.len(),
-        config.services.len(),
-        config.rules.len()
-    )
+    let counted = [
+        (config.ports.len(), "port"),
+        (config.services.len(), "service"),
+        (backends, "backend"),
+        (config.rules.len(), "forwarding rule"),
+    ];
+    counted.map(|(count, what)| plural(count, what)).join(", ")
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

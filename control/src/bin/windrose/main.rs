@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 /// A bare-metal layer-4 load balancer.
 #[derive(Parser)]
-#[command(name = "windrose", version, about, after_help = exit::HELP)]
+#[command(name = "windrose", version, about = "A bare-metal layer-4 load balancer", after_help = exit::HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

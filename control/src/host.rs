@@ -157,7 +157,7 @@ impl<F: Frames> Mover<F> {
     fn run(mut self) {
         while !self.stop.is_trigger() {
             let readable = self.device.wait_readable_intr_timeout(&self.stop, Some(PAUSE));
-            let moved = self.to_host() + if readable.is_ok() { self.to_network() } else { 0 };
+            let moved = self.deliver() + if readable.is_ok() { self.collect() } else { 0 };
             match readable.map_err(|error| error.kind()) {
                 // Every buffer is on its way to the workers: the kernel's own queue has to wait.
                 Ok(()) if moved == 0 => std::thread::sleep(PAUSE),
@@ -169,7 +169,7 @@ impl<F: Frames> Mover<F> {
         }
     }
 
-    fn to_host(&mut self) -> usize {
+    fn deliver(&mut self) -> usize {
         let (device, undelivered) = (&self.device, &self.undelivered);
         let mut deliver = |frame: &[u8]| {
             if device.send(frame).is_err() {
@@ -180,7 +180,7 @@ impl<F: Frames> Mover<F> {
         (0..TURN).take_while(|_| frames.next(&mut deliver)).count()
     }
 
-    fn to_network(&mut self) -> usize {
+    fn collect(&mut self) -> usize {
         let device = &self.device;
         let mut fill = |buffer: &mut [u8]| device.recv(buffer).ok();
         let frames = &mut self.frames;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tables::maglev::{MaglevCache, Member as Candidate};
-use tables::{HashSeed, Pool, ZoneId};
+use tables::{HashSeed, Pool};
 
 use super::builder::Unbuildable;
 use super::zones::Zones;
@@ -32,7 +32,7 @@ impl PoolBuilder<'_> {
         }
         let members = service.members(|name| self.zones.id(name));
         let of_zone = |zone| zonal::step(affinity, Some(zone), &members, service.eligible());
-        let sets: Vec<_> = (0..self.zones.len() as u16).map(ZoneId).map(of_zone).collect();
+        let sets: Vec<_> = self.zones.ids().map(of_zone).collect();
         sets.iter().map(|set| self.pool(service, set)).collect()
     }
 

@@ -19,9 +19,9 @@ impl Zones {
         Self(names.into_iter().collect())
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
+    /// Every zone's number.
+    pub fn ids(&self) -> impl Iterator<Item = ZoneId> {
+        (0..self.0.len() as u16).map(ZoneId)
     }
 
     /// A zone's number.

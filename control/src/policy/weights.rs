@@ -133,7 +133,7 @@ mod tests {
     fn a_fault_keeps_the_last_good_weight_and_is_logged_once_per_change() {
         use Fault::{Malformed, Missing};
         let mut weight = HeaderWeight::default();
-        let steps: [(Option<&str>, Option<u16>, bool, Option<Fault>, bool); 10] = [
+        let steps = [
             (None, None, false, Some(Missing), true),
             (None, None, false, Some(Missing), false),
             (Some("5"), Some(5), true, None, true),

@@ -19,6 +19,8 @@ pub enum Why {
     Tracked,
     /// By the selection hash (S-2).
     Selected,
+    /// An error: by the connection that it is about, its entry or its hash (S-7).
+    Quoted,
 }
 
 /// What became of the packet's entry in the connection table.

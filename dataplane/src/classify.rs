@@ -20,7 +20,7 @@ pub fn stage<F>(batch: &mut Batch<F>, tables: &Tables) {
 
 fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
     let parsed = &packet.parsed;
-    if is_loop(parsed, &tables.tunnel_sources) {
+    if !parsed.quotes() && is_loop(parsed, &tables.tunnel_sources) {
         return Err(Outcome::Loop);
     }
     match tables.rules.look_up(&parsed.flow, rule_port(packet)) {
@@ -34,7 +34,9 @@ fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
 fn rule_port<F>(packet: &Packet<F>) -> Option<u16> {
     let has_ports = matches!(packet.parsed.flow.proto(), TCP | UDP)
         && packet.parsed.fragment != Fragment::Later
-        && packet.parsed.fault.is_none();
+        && packet.parsed.fault.is_none()
+        // A quoted later fragment has no ports either.
+        && !(packet.parsed.quotes() && packet.parsed.flow.dport() == 0);
     has_ports.then(|| packet.parsed.flow.dport())
 }
 

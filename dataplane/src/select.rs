@@ -22,7 +22,7 @@ fn select<F>(packet: &mut Packet<F>, tables: &Tables) {
     match pool_for(packet, service, tables).select(hash) {
         Some(slot) => {
             packet.slot = Some(slot);
-            packet.why = Why::Selected;
+            packet.why = if packet.parsed.quotes() { Why::Quoted } else { Why::Selected };
         }
         None => packet.end(Outcome::NoEligibleBackend),
     }

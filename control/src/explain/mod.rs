@@ -124,6 +124,11 @@ fn selection(report: &Report, result: &PacketResult) -> String {
         Decision::Selected => {
             format!("the hash of {fields} picks one of the eligible backends (S-1, S-2)")
         }
+        Decision::Quoted => {
+            format!(
+                "as for the connection that it is about: its entry, else the hash of {fields} (S-7)"
+            )
+        }
         Decision::Undecided => format!("the hash of {fields} has nobody to pick from (S-1)"),
     }
 }

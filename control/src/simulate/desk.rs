@@ -52,6 +52,8 @@ pub enum Decision {
     Tracked,
     /// By the selection hash (S-2).
     Selected,
+    /// An error: by the connection that it is about (S-7).
+    Quoted,
 }
 
 /// What became of a packet's entry in the connection table.

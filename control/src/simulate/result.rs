@@ -34,7 +34,7 @@ pub struct PacketResult {
     pub rule: Option<String>,
     /// The backend that it was sent to, `group/name`.
     pub backend: Option<String>,
-    /// tracked, selected, no_eligible_backend, no_rule, malformed; else the outcome's name.
+    /// tracked, selected, quoted, no_eligible_backend, no_rule, malformed; else the outcome's name.
     pub why: &'static str,
     /// What became of its entry.
     pub entry: EntryFate,
@@ -193,6 +193,7 @@ fn verdict(report: &Report) -> (Verdict, &'static str) {
     let why = match report.outcome {
         Outcome::Forwarded => match report.decision {
             Decision::Tracked => "tracked",
+            Decision::Quoted => "quoted",
             Decision::Selected | Decision::Undecided => "selected",
         },
         Outcome::Host | Outcome::NoHostInterface | Outcome::HostFull | Outcome::VipNoRule => {

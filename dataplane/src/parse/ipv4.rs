@@ -1,10 +1,10 @@
 //! The IPv4 header (RFC 791).
 
-use tables::{Flow, Outcome};
+use tables::{Flow, Outcome, PacketClass};
 
 use super::bytes::{be16, chunk};
 use super::transport::{self, Transport};
-use super::{Fragment, Parsed};
+use super::{Fragment, Icmp, Parsed, icmp};
 
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -28,7 +28,7 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     let flags = be16(f0, f1);
     let fragment = fragment(flags);
     let Transport { class, sport, dport, syn, fault } = transport::ipv4(proto, fragment, payload);
-    Ok(Parsed {
+    let mut parsed = Parsed {
         flow: Flow::v4([s0, s1, s2, s3], [d0, d1, d2, d3], proto, sport, dport),
         class,
         l3: l3 as u16,
@@ -39,8 +39,13 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         syn,
         tos,
         dont_fragment: flags & DONT_FRAGMENT != 0,
+        icmp: Icmp::Other,
         fault,
-    })
+    };
+    if class == PacketClass::Icmp {
+        icmp::v4(&mut parsed, payload);
+    }
+    Ok(parsed)
 }
 
 #[inline]

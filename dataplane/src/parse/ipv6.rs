@@ -1,10 +1,10 @@
 //! The IPv6 header and the walk over its extension headers (RFC 8200).
 
-use tables::{Flow, Outcome};
+use tables::{Flow, Outcome, PacketClass};
 
 use super::bytes::{be16, chunk};
 use super::transport::{self, Transport};
-use super::{Fragment, Parsed};
+use super::{Fragment, Icmp, Parsed, icmp};
 
 const HEADER: usize = 40;
 
@@ -35,7 +35,7 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     let chain = walk(payload, *next);
     let Transport { class, sport, dport, syn, fault } = chain.transport(payload);
     let (source, destination) = halves(addresses);
-    Ok(Parsed {
+    let mut parsed = Parsed {
         flow: Flow::v6(source, destination, chain.proto, sport, dport),
         class,
         l3: l3 as u16,
@@ -46,18 +46,32 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         syn,
         tos: v0 << 4 | v1 >> 4,
         dont_fragment: true,
+        icmp: Icmp::Other,
         fault,
-    })
+    };
+    if class == PacketClass::Icmp {
+        icmp::v6(&mut parsed, payload.get(chain.at..).unwrap_or_default());
+    }
+    Ok(parsed)
 }
 
 #[inline(always)]
-fn halves(addresses: &[u8; 32]) -> ([u8; 16], [u8; 16]) {
+pub(super) fn halves(addresses: &[u8; 32]) -> ([u8; 16], [u8; 16]) {
     let mut source = [0; 16];
     let mut destination = [0; 16];
     let (left, right) = addresses.split_at(16);
     source.copy_from_slice(left);
     destination.copy_from_slice(right);
     (source, destination)
+}
+
+/// The protocol behind the extension headers of a quoted packet, whether it is a later fragment,
+/// and what of it is quoted; `None` where the quote ends before.
+pub(super) fn upper_layer(payload: &[u8], next: u8) -> Option<(u8, bool, &[u8])> {
+    let chain = walk(payload, next);
+    let known = !chain.broken;
+    let later = chain.fragment == Fragment::Later;
+    payload.get(chain.at..).filter(|_| known).map(|rest| (chain.proto, later, rest))
 }
 
 /// Where the walk stands: before the header of protocol `proto`, `at` bytes into the payload.

@@ -1,8 +1,8 @@
 //! Frame → what the stages need to know of it. Never reads past the frame.
 //!
 //! In the order of the bytes: `ethernet` (addresses, VLAN tag), `ipv4` or `ipv6` (lengths,
-//! fragments, extension headers), `transport` (ports, class). How strict each is, is the table in
-//! `docs/strictness.md` (N-7).
+//! fragments, extension headers), `transport` (ports, class), `icmp` (errors about a connection). How
+//! strict each is, is the table in `docs/strictness.md` (N-7).
 //!
 //! An `Err` ends the packet's way. What is wrong *behind* the IP header is no error but a
 //! [`Parsed::fault`], since it is not ours to judge unless a rule claims the address.
@@ -11,6 +11,7 @@
 
 mod bytes;
 mod ethernet;
+mod icmp;
 mod ipv4;
 mod ipv6;
 mod loop_guard;
@@ -22,6 +23,7 @@ use crate::batch::Batch;
 use crate::io::Frame;
 use crate::prefetch::prefetch;
 
+pub use icmp::Icmp;
 pub use loop_guard::is_loop;
 
 /// Where a packet stands in its datagram.
@@ -39,11 +41,12 @@ pub enum Fragment {
 /// What the parser read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// The five-tuple; ports are zero where the packet has none in this frame (ports of a first
+    /// The five-tuple, that of the connection where [`Parsed::quotes`]; ports
+    /// are zero where the packet has none in this frame (ports of a first
     /// UDP fragment are there: classify matches listed ports by them, F-2; the plan for
     /// `UdpFragment` masks them away).
     pub flow: Flow,
-    /// The class (never depends on rules).
+    /// The class (never depends on rules), that of the connection where [`Parsed::quotes`].
     pub class: PacketClass,
     /// Where the IP header starts in the frame, bytes: 14, or 18 behind a VLAN tag.
     pub l3: u16,
@@ -61,6 +64,8 @@ pub struct Parsed {
     pub tos: u8,
     /// IPv4 "don't fragment"; true for IPv6.
     pub dont_fragment: bool,
+    /// What kind of ICMP or ICMPv6 message it is, if it is one.
+    pub icmp: Icmp,
     /// What is wrong behind the IP header, if anything. It only counts when a rule claims the
     /// address: what is for the host is the host's to judge.
     pub fault: Option<Outcome>,

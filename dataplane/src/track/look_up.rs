@@ -7,6 +7,7 @@ use tables::{
 };
 
 use super::ConnectionTable;
+use super::quoted;
 use super::region::{Found, KeyWords, Probe, Region, Touch};
 use super::value::View;
 use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
@@ -23,8 +24,10 @@ pub(super) fn look_up<F>(
     let view = View { tables, now };
     let mut burst = Burst::default();
     for (index, packet) in (0..).zip(&mut batch.0) {
-        if packet.outcome.is_none() {
-            burst.aim(packet, index, table, tables);
+        match packet.outcome {
+            None if packet.parsed.quotes() => quoted::follow(packet, table, view),
+            None => burst.aim(packet, index, table, tables),
+            Some(_) => {}
         }
     }
     burst.find(table, view);

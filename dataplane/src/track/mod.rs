@@ -1,8 +1,8 @@
 //! The connection table and the two stages that use it.
 //!
-//! In reading order: `look_up` and `record`, the stages; `table`; `region` (finding) and
-//! `insert` (writing); `bucket`, `entry` and `value`, the layout; `hash`; `walk`, reading from
-//! the side; `mem`, `simd` and `sync`, the ground.
+//! In reading order: `look_up` and `record`, the stages; `quoted`, for errors about a connection;
+//! `table`; `region` (finding) and `insert` (writing); `bucket`, `entry` and `value`, the layout;
+//! `hash`; `walk`, reading from the side; `mem`, `simd` and `sync`, the ground.
 //!
 //! # Layout
 //!
@@ -74,6 +74,7 @@ mod insert;
 mod limit;
 mod look_up;
 mod mem;
+mod quoted;
 mod record;
 mod region;
 mod simd;

@@ -42,6 +42,7 @@ fn report<F>(packet: &Packet<F>) -> Report {
             Why::Undecided => Decision::Undecided,
             Why::Tracked => Decision::Tracked,
             Why::Selected => Decision::Selected,
+            Why::Quoted => Decision::Quoted,
         },
         entry: match packet.entry {
             Entry::None => EntryFate::None,

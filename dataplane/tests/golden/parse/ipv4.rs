@@ -104,6 +104,7 @@ fn every_field_of_an_ipv4_packet() {
         syn: true,
         tos: 0xB9,
         dont_fragment: true,
+        icmp: parse::Icmp::Other,
         fault: None,
     };
     assert_eq!(parse::frame(&frame, &port(7)), Ok(expected));

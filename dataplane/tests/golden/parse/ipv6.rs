@@ -106,6 +106,7 @@ fn every_field_of_an_ipv6_packet() {
         syn: false,
         tos: 0xB9,
         dont_fragment: true,
+        icmp: parse::Icmp::Other,
         fault: None,
     };
     assert_eq!(parse::frame(&frame, &port(0)), Ok(expected));

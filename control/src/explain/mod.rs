@@ -141,7 +141,11 @@ fn eligible(result: &PacketResult) -> String {
         true => ", as the last resort: none of those that should serve can",
         false => "",
     };
-    format!("{} {}{last}", result.eligible.len(), name(&result.pool))
+    let count = match result.eligible.len() {
+        1 => "1 backend".to_owned(),
+        several => format!("{several} backends"),
+    };
+    format!("{count}, {}{last}", name(&result.pool))
 }
 
 /// Every backend: the chosen one, who else could have been it, and why the others could not.

@@ -98,7 +98,8 @@ fn reload(path: &Path, event: usize) -> Result<Config, String> {
         }
         Err(errors) => {
             eprint!("windrose: event {event}: the reload is refused:\n{}", errors.render(false));
-            Err(format!("{} is not valid: {} errors", path.display(), errors.errors()))
+            let faults: Vec<_> = errors.items().iter().map(|fault| &*fault.message).collect();
+            Err(faults.join("; "))
         }
     }
 }

@@ -141,7 +141,9 @@ fn toggle(service: &mut Service, path: &str) {
     let original = base().services[0].clone();
     let (group, name) = path.split_once('/').expect("group/name");
     let of = |s: &Service| s.groups.iter().position(|g| *g.name == *group).expect("a group");
-    let backends = &mut service.groups[of(&original)].backends;
+    // Without a failover group there is nothing to put back.
+    let Some(group) = service.groups.get_mut(of(&original)) else { return };
+    let backends = &mut group.backends;
     match backends.iter().position(|b| *b.name == *name) {
         Some(index) if backends.len() > 1 => {
             backends.remove(index);
@@ -154,11 +156,15 @@ fn toggle(service: &mut Service, path: &str) {
     }
 }
 
-/// The profile, and whether persistence is off, for a whole script.
+/// The profile, whether there are failover backends, and whether persistence is off, for a whole
+/// script.
 pub(crate) fn profile(config: &mut Config, number: u8) {
     let service = &mut config.services[0];
     let all = [Profile::Native, Profile::GcpExternal, Profile::GcpInternal, Profile::Azure];
     service.profile = pick(&all, number);
+    if number & 0x10 != 0 {
+        service.groups.retain(|group| group.role == Role::Primary);
+    }
     if number & 0xE0 == 0xE0 {
         service.persistence = Persistence::NeverPersist;
     }
@@ -168,7 +174,8 @@ pub(crate) fn profile(config: &mut Config, number: u8) {
 /// What the configuration's checks would refuse never gets here (P-2, H-4, E-8, E-9).
 fn allowed(config: &mut Config) {
     let service = &mut config.services[0];
-    let has_failover = service.profile != Profile::Azure;
+    let has_failover = service.profile != Profile::Azure
+        && service.groups.iter().any(|g| g.role == Role::Failover);
     if service.profile == Profile::GcpExternal {
         service.idle_timeout = seconds(60);
         service.zonal_affinity = ZonalAffinity::Disabled;

@@ -48,6 +48,7 @@ fn t2_what_is_not_trackable_is_selected_packet_by_packet() {
     );
 }
 
+/// The second packet comes in the next burst, and finds what the first one left (N-6).
 #[test]
 fn t3_t5_every_protocol_of_native_is_tracked() {
     for protocol in ["udp 1000", "icmp", "esp", "gre", "253"] {
@@ -159,6 +160,7 @@ fn t13_t15_t18_a_drained_backend_keeps_its_entries_until_the_deadline_or_its_ret
     );
 }
 
+/// H-1 is the first row.
 #[test]
 fn h2_h3_h5_persistence_decides_what_outlives_a_failure() {
     for (persistence, tcp, udp, removed) in [

@@ -86,8 +86,10 @@ pub struct Packet<F> {
     pub entry: Entry,
     /// The port that it leaves by; valid once encapsulated.
     pub egress: PortId,
-    /// Set once, by the stage where the packet's way ends.
+    /// Set by the stage where the packet's way ends; only [`crate::icmp`] names it anew.
     pub outcome: Option<Outcome>,
+    /// Its frame has become our answer to it, to leave by the port that it came in by.
+    pub answered: bool,
 }
 
 impl<F> Packet<F> {
@@ -105,6 +107,7 @@ impl<F> Packet<F> {
             entry: Entry::None,
             egress: PortId::default(),
             outcome: None,
+            answered: false,
         }
     }
 

@@ -4,6 +4,7 @@ use tables::rules::Match;
 use tables::{Outcome, RuleId, Tables};
 
 use crate::batch::{Batch, Packet};
+use crate::icmp::is_about_tunnel;
 use crate::parse::{Fragment, is_loop};
 
 const TCP: u8 = 6;
@@ -20,6 +21,9 @@ pub fn stage<F>(batch: &mut Batch<F>, tables: &Tables) {
 
 fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
     let parsed = &packet.parsed;
+    if parsed.quotes() && is_about_tunnel(&parsed.flow, tables) {
+        return Err(Outcome::TunnelError);
+    }
     if !parsed.quotes() && is_loop(parsed, &tables.tunnel_sources) {
         return Err(Outcome::Loop);
     }

@@ -8,6 +8,7 @@
 //! - [`track`]: the connection table (D-2 to D-4);
 //! - [`select`]: Maglev, for what is not tracked (S-1, S-2);
 //! - [`encap`]: the outer header (D-8);
+//! - [`icmp`]: answers to what was too big, echo replies, path MTUs (D-8, N-3, S-7);
 //! - [`tx`]: out, to the network or to the host; every packet is counted here, once (D-7);
 //! - [`io`]: where frames come from and go to: DPDK, memory, captures.
 //!
@@ -16,6 +17,7 @@
 pub mod batch;
 pub mod classify;
 pub mod encap;
+pub mod icmp;
 pub mod idle;
 pub mod io;
 pub mod parse;

@@ -32,7 +32,12 @@ pub fn stage<I: Io>(
             (None, Some(queue)) => queue.push(packet.frame),
             (None, None) => counters.end(Outcome::NextHopUnresolved),
             (Some(Outcome::Host), _) => counters.end(punt(packet, io)),
-            (Some(outcome), _) => counters.end(outcome),
+            (Some(outcome), _) => {
+                counters.end(outcome);
+                if packet.answered {
+                    answer(packet, io, counters);
+                }
+            }
         }
     }
     for (number, frames) in leaving.iter_mut().enumerate().filter(|(_, f)| !f.is_empty()) {
@@ -53,6 +58,17 @@ fn transmit<I: Io>(
     counters.end_many(Outcome::TxFull, frames.len() as u64);
     counters.add(Event::Sent, sent as u64);
     frames.clear();
+}
+
+/// Sends what the packet's frame has become: a packet of our own, counted apart (D-7).
+#[cold]
+fn answer<I: Io>(packet: Packet<I::Frame>, io: &mut I, counters: &WorkerCounters) {
+    let mut frames = ArrayVec::<_, BURST>::new();
+    frames.push(packet.frame);
+    io.transmit(packet.port, &mut frames);
+    let sent = frames.is_empty();
+    counters.add(if sent { Event::IcmpSent } else { Event::IcmpUnsent }, 1);
+    counters.add(Event::Sent, u64::from(sent));
 }
 
 fn punt<I: Io>(packet: Packet<I::Frame>, io: &mut I) -> Outcome {

@@ -8,6 +8,7 @@ use tables::{Counters, Tables, Tick};
 
 use crate::batch::Batch;
 use crate::encap::Identifiers;
+use crate::icmp::Messenger;
 use crate::io::Io;
 use crate::track::Tracker;
 use crate::tx::Observe;
@@ -27,6 +28,8 @@ pub struct Worker<I: Io, O = ()> {
     pub number: usize,
     /// The outer headers' identifications.
     pub identifiers: Identifiers,
+    /// What it says and learns by ICMP.
+    pub icmp: Messenger,
     /// Sees every packet before it leaves.
     pub observer: O,
     /// Empty between steps.
@@ -48,7 +51,8 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         self.tracker.look_up(batch, tables, now, counters);
         select::stage(batch, tables);
         self.tracker.record(batch, tables, now, counters);
-        encap::stage(batch, tables, &mut self.identifiers);
+        encap::stage(batch, tables, &mut self.identifiers, self.icmp.paths(now));
+        self.icmp.stage(batch, tables, now, counters);
         tx::stage(batch, &mut self.io, counters, &mut self.observer);
 
         let (sent, dropped) = self.io.forward_from_host();

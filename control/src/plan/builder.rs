@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tables::maglev::{self, MaglevCache};
 use tables::rules::{self, Protocol, RuleSpec};
 use tables::template::MixedFamilies;
-use tables::{PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
+use tables::{Backends, PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
 use super::pools::PoolBuilder;
 use super::templates;
@@ -68,6 +68,7 @@ impl Planner {
             rules: RuleTable::build(&rule_specs(config, state))?,
             services,
             slots: slots(config, state, wiring)?,
+            backends: backends(state),
             client_zones: zones.prefixes(config).collect::<PrefixMap<_>>(),
             tunnel_sources: tunnel_sources(state),
         })
@@ -106,6 +107,8 @@ fn ports(config: &Config, wiring: &Wiring) -> Box<[tables::Port]> {
         mtu: port.mtu,
         any_mac: wiring.any_mac,
         addresses: port.addresses.iter().map(ipnet::IpNet::addr).collect(),
+        icmp_rate: port.icmp_rate,
+        answer_echo: port.answer_echo,
     };
     config.ports.iter().enumerate().map(port).collect()
 }
@@ -142,6 +145,11 @@ fn slots(config: &Config, state: &State, wiring: &Wiring) -> Result<SlotTable, U
         }
     }
     Ok(SlotTable::new(slots))
+}
+
+fn backends(state: &State) -> Backends {
+    let all = state.services().flat_map(|service| &service.backends);
+    all.map(|backend| (backend.address, backend.slot)).collect()
 }
 
 fn tunnel_sources(state: &State) -> Box<[IpAddr]> {

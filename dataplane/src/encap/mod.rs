@@ -6,6 +6,7 @@
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod checksum;
 mod identifiers;
 mod ipv4;
 mod ipv6;

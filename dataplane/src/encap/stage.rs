@@ -4,12 +4,18 @@ use tables::{Family, HashSeed, Outcome, SlotId, Tables, Template};
 
 use super::{FlowLabels, Identifiers, apply};
 use crate::batch::{Batch, Packet};
+use crate::icmp::Paths;
 use crate::io::Frame;
 use crate::prefetch::prefetch;
 
 /// Puts every live packet that has a backend into its tunnel and notes the port that it leaves by,
 /// or ends its way. What lives on goes out.
-pub fn stage<F: Frame>(batch: &mut Batch<F>, tables: &Tables, identifiers: &mut Identifiers) {
+pub fn stage<F: Frame>(
+    batch: &mut Batch<F>,
+    tables: &Tables,
+    identifiers: &mut Identifiers,
+    paths: Paths<'_>,
+) {
     for packet in batch.live() {
         if let Some(template) = packet.slot.and_then(|slot| template(packet, slot, tables)) {
             prefetch(template);
@@ -18,7 +24,7 @@ pub fn stage<F: Frame>(batch: &mut Batch<F>, tables: &Tables, identifiers: &mut 
     let mut labels = Labels { seed: &tables.seed, made: None };
     for packet in batch.live() {
         let Some(slot) = packet.slot else { continue };
-        let done = encapsulate(packet, slot, tables, identifiers, &mut labels);
+        let done = encapsulate(packet, slot, tables, identifiers, &mut labels, paths);
         if let Err(outcome) = done {
             packet.end(outcome);
         }
@@ -50,6 +56,7 @@ fn encapsulate<F: Frame>(
     tables: &Tables,
     identifiers: &mut Identifiers,
     labels: &mut Labels<'_>,
+    paths: Paths<'_>,
 ) -> Result<(), Outcome> {
     // A slot without a template is a free one: nobody is behind it.
     let template = template(packet, slot, tables).ok_or(Outcome::NoEligibleBackend)?;
@@ -57,6 +64,9 @@ fn encapsulate<F: Frame>(
         Family::V4 => (identifiers.take(), 0),
         Family::V6 => (0, labels.get().of(&packet.parsed)),
     };
+    if packet.parsed.length > paths.max_inner(slot, template, tables) {
+        return Err(Outcome::TooBig);
+    }
     apply(&mut packet.frame, &packet.parsed, template, id, label)?;
     packet.egress = template.egress();
     Ok(())

@@ -50,6 +50,14 @@ events! {
     EntryDenied = "entry_denied",
     /// Entries not written because another worker was writing, or is on newer Tables.
     EntryContended = "entry_contended",
+    /// ICMP messages of our own that were sent: too big, and echo replies.
+    IcmpSent = "icmp_sent",
+    /// The same, not sent because icmp_rate of them were.
+    IcmpSuppressed = "icmp_suppressed",
+    /// The same, not sent because the buffer or the transmit queue had no room.
+    IcmpUnsent = "icmp_unsent",
+    /// Reports of a smaller MTU on the way to a backend that were believed (S-7).
+    PathMtuLowered = "path_mtu_lowered",
 }
 
 const EVENTS: usize = Event::ALL.len();

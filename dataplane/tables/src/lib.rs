@@ -11,7 +11,8 @@
 //! - [`rules`]: destination → rule (F-1 to F-4);
 //! - [`service`]: a service's plan and the pools that it may choose from;
 //! - [`maglev`]: a hash → the member of a pool (S-2 to S-5);
-//! - [`slot`]: backend slots, their epochs (D-2), and [`template`]: their outer headers (D-8);
+//! - [`slot`]: backend slots, their epochs (D-2), [`template`]: their outer headers (D-8), and
+//!   [`backends`]: whose they are;
 //! - [`outcome`] and [`counters`]: how every packet ends, and how often (D-7);
 //! - [`publish`]: how a snapshot reaches the workers and is freed.
 //!
@@ -19,6 +20,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod backends;
 pub mod counters;
 pub mod flow;
 pub mod maglev;
@@ -35,6 +37,7 @@ mod sync;
 pub mod template;
 pub mod time;
 
+pub use backends::Backends;
 pub use counters::{Counters, WorkerCounters};
 pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
 pub use maglev::{Maglev, MaglevCache, Member};
@@ -64,6 +67,8 @@ pub struct Tables {
     pub services: Box<[Option<Service>]>,
     /// Backend slots: epochs and outer headers, indexed by [`SlotId`].
     pub slots: SlotTable,
+    /// Backend address → slots, for ICMP errors about outer headers (S-7).
+    pub backends: Backends,
     /// Source prefix → client zone, longest match (Z-4).
     pub client_zones: PrefixMap<ZoneId>,
     /// Every outer source that we write: what comes from one in a tunnel is our own (N-5).

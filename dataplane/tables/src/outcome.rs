@@ -63,6 +63,15 @@ outcomes! {
     FragmentNoFirst = "fragment_no_first",
     /// Larger than the next hop's MTU after encapsulation.
     TooBig = "too_big",
+    /// The same, and larger than the MTU of the port that it came in by: segments that a virtual or
+    /// real NIC has put together.
+    OversizeFrame = "oversize_frame",
+    /// An echo request to a VIP that no rule takes ICMP for, answered.
+    EchoAnswered = "echo_answered",
+    /// The same, but icmp_rate answers were sent already.
+    IcmpRateLimited = "icmp_rate_limited",
+    /// An ICMP error about one of our own outer headers (S-7).
+    TunnelError = "tunnel_error",
     /// The next hop's Ethernet address is not known.
     NextHopUnresolved = "next_hop_unresolved",
     /// From one of our tunnel sources with an encapsulation's protocol: our own packet came back (N-5).

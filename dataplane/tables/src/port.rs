@@ -33,4 +33,8 @@ pub struct Port {
     pub any_mac: bool,
     /// Its own IP addresses.
     pub addresses: Box<[IpAddr]>,
+    /// The most ICMP answers that a worker sends out of it in a second (N-3).
+    pub icmp_rate: u32,
+    /// Whether an echo request to a VIP that no rule takes ICMP for is answered.
+    pub answer_echo: bool,
 }

@@ -188,6 +188,15 @@ impl RuleTable {
         self.claims(address).is_some()
     }
 
+    /// Whether some rule names exactly this address: a VIP, and not one of a prefix of others'.
+    #[inline]
+    pub fn is_vip(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => self.hosts_v4.contains_key(&address.to_bits()),
+            IpAddr::V6(address) => self.hosts_v6.contains_key(&address.to_bits()),
+        }
+    }
+
     /// One rule.
     #[inline]
     pub fn rule(&self, id: RuleId) -> Option<&Rule> {

@@ -23,6 +23,8 @@ pub(crate) fn port(vlan: u16) -> Port {
         mtu: 1500,
         any_mac: false,
         addresses: Box::new([]),
+        icmp_rate: 1000,
+        answer_echo: true,
     }
 }
 

@@ -1,12 +1,17 @@
 //! The two stages on a burst: who lives on, by which port, and how the others end.
 
+use std::sync::Arc;
+
 use dataplane::batch::{Batch, Packet};
 use dataplane::encap::{self, FlowLabels, Identifiers};
+use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
 use dataplane::parse;
 use tables::template::{TemplateSpec, Tunnel};
-use tables::{Family, HashSeed, Outcome, PortId, SlotEpochs, SlotId, SlotTable, Tables, Template};
+use tables::{
+    Family, HashSeed, Outcome, PortId, SlotEpochs, SlotId, SlotTable, Tables, Template, Tick,
+};
 
 use crate::encap::outer::{spec, template};
 use crate::frames::*;
@@ -26,6 +31,11 @@ fn tables() -> Tables {
         slots: SlotTable::new(slots.map(|t| (SlotEpochs::default(), t))),
         ..Tables::default()
     }
+}
+
+/// Nothing is known of any path.
+fn icmp() -> Messenger {
+    Messenger::new(Arc::new(PathMtus::new(Tick::LENGTH)), Tick::LENGTH)
 }
 
 fn burst(frames: &[Vec<u8>], arrived_at: u8) -> Batch<MemFrame> {
@@ -63,7 +73,7 @@ fn encapsulation_leads_to_the_backends_port_or_ends_the_packet() {
     for (packet, slot) in batch.0.iter_mut().zip(slots) {
         packet.slot = slot.and_then(SlotId::new);
     }
-    encap::stage(&mut batch, &tables, &mut Identifiers::default());
+    encap::stage(&mut batch, &tables, &mut Identifiers::default(), icmp().paths(Tick(0)));
     let ends: Vec<_> = batch.0.iter().map(|p| (p.outcome, p.egress)).collect();
     let ended = |outcome| (Some(outcome), PortId(0));
     assert_eq!(
@@ -87,7 +97,12 @@ fn repeated(frame: &[u8], slot: u32, first_id: u16) -> Vec<Vec<u8>> {
     for packet in &mut batch.0 {
         packet.slot = SlotId::new(slot);
     }
-    encap::stage(&mut batch, &tables, &mut Identifiers::starting_at(first_id));
+    encap::stage(
+        &mut batch,
+        &tables,
+        &mut Identifiers::starting_at(first_id),
+        icmp().paths(Tick(0)),
+    );
     batch.0.iter().map(|p| p.frame.bytes().to_vec()).collect()
 }
 

@@ -53,7 +53,10 @@ fn n7_each_named_frame_ends_as_its_name_says() {
         }
         assert_eq!(rig.counters.event(Event::Received), 1, "{name}");
         let port = &rig.worker.io.ports[0];
-        assert_eq!(port.sent.len(), usize::from(outcome == Outcome::Forwarded), "{name}");
+        let answers = rig.counters.event(Event::IcmpSent);
+        assert_eq!(answers, u64::from(outcome == Outcome::TooBig), "{name}");
+        let sent = usize::from(matches!(outcome, Outcome::Forwarded | Outcome::TooBig));
+        assert_eq!(port.sent.len(), sent, "{name}");
         let host = port.to_host.as_ref().map(|host| host.len());
         assert_eq!(host, Some(usize::from(outcome == Outcome::Host)), "{name}");
     }
@@ -116,7 +119,9 @@ proptest! {
         prop_assert_eq!(rig.counters.ended(), 1);
         let port = &rig.worker.io.ports[0];
         let left = port.sent.len() + port.to_host.as_ref().map_or(0, |host| host.len());
-        let kept = rig.counters.outcome(Outcome::Forwarded) + rig.counters.outcome(Outcome::Host);
+        let kept = rig.counters.outcome(Outcome::Forwarded)
+            + rig.counters.outcome(Outcome::Host)
+            + rig.counters.event(Event::IcmpSent);
         prop_assert_eq!(left as u64, kept);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dataplane::encap::Identifiers;
+use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::worker::Worker;
@@ -42,7 +43,16 @@ pub(crate) fn tables(weights: &[u32], unresolved: Option<usize>) -> Tables {
 
 fn port() -> Port {
     let addresses = Box::new([OUR_TUNNEL.into()]);
-    Port { name: "uplink".into(), mac: OURS, vlan: 0, mtu: MTU, any_mac: false, addresses }
+    Port {
+        name: "uplink".into(),
+        mac: OURS,
+        vlan: 0,
+        mtu: MTU,
+        any_mac: false,
+        addresses,
+        icmp_rate: 1000,
+        answer_echo: true,
+    }
 }
 
 /// Service 0 takes TCP 80 and everything to VIP + 1; service 1, TCP 81, has nobody.
@@ -111,6 +121,7 @@ impl Rig {
         let tables = Arc::new(tables);
         let connections = ConnectionTable::new(20_000, 1000, Pages::Off, TableKey::fixed(1));
         let connections = Arc::new(connections.expect("maps"));
+        let paths = Arc::new(PathMtus::new(Tick::LENGTH));
         let rig = |_| {
             let publisher = Publisher::new(Arc::clone(&tables), 4);
             let counters = Arc::new(Counters::new(1));
@@ -121,6 +132,7 @@ impl Rig {
                 counters: Arc::clone(&counters),
                 number: 0,
                 identifiers: Identifiers::default(),
+                icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
                 observer: (),
                 batch: Default::default(),
             };

@@ -11,6 +11,7 @@ use control::model::Config;
 use control::plan::wiring::Wiring;
 use control::reload::{Controller, Kept};
 use control::state::Clock;
+use dataplane::icmp::PathMtus;
 use dpdk::Launched;
 use tables::publish::Publisher;
 use tables::{Counters, Mac, Tables, Tick};
@@ -81,6 +82,7 @@ impl Appliance {
             hosts: &to_workers,
             counters: &counters,
             connections: workers::connections(&config).map_err(Failure::Connections)?,
+            paths: Arc::new(PathMtus::new(Tick::LENGTH)),
             idle: workers::idle(&config),
             start,
             stop: &stop,

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use control::model::Config;
 use control::simulate::desk::{Decision, Desk, EntryFate, LiveEntry, Report};
+use control::simulate::setting::CLOCK;
 use dataplane::batch::{Batch, Entry, Packet, Why};
 use dataplane::encap::Identifiers;
+use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::tx::Observe;
@@ -78,6 +80,7 @@ impl WorkerDesk {
             counters: Arc::new(Counters::new(1)),
             number: 0,
             identifiers: Identifiers::starting_at(0),
+            icmp: Messenger::new(Arc::new(PathMtus::new(CLOCK.tick_length)), CLOCK.tick_length),
             observer: LastPacket::default(),
             batch: Batch::default(),
         };

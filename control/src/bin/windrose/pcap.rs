@@ -12,6 +12,7 @@ use control::plan::wiring::Wiring;
 use control::reload::{Controller, Kept};
 use control::state::Clock;
 use dataplane::encap::Identifiers;
+use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::dpdk::{DpdkIo, PortQueues};
 use dataplane::io::pcap::{self, CaptureError};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
@@ -142,6 +143,7 @@ fn worker(
         counters,
         number: 0,
         identifiers: Identifiers::default(),
+        icmp: Messenger::new(Arc::new(PathMtus::new(Tick::LENGTH)), Tick::LENGTH),
         observer: (),
         batch: Default::default(),
     })

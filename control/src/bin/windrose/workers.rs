@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use control::model::{self, Config, Hugepages};
 use dataplane::encap::Identifiers;
+use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::idle::Idle;
 use dataplane::io::dpdk::{DpdkIo, PortQueues};
 use dataplane::io::host::WorkerSide;
@@ -13,7 +14,7 @@ use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::worker::Worker;
 use dpdk::{Eal, Launched, Mempool, RxQueue, TxQueue};
 use tables::publish::{Publisher, Reader};
-use tables::{Counters, Tables};
+use tables::{Counters, Tables, Tick};
 
 use crate::events::Events;
 
@@ -25,6 +26,7 @@ pub(crate) struct Crew<'a> {
     pub hosts: &'a [Option<WorkerSide>],
     pub counters: &'a Arc<Counters>,
     pub connections: Arc<ConnectionTable>,
+    pub paths: Arc<PathMtus>,
     pub idle: Idle,
     pub start: Instant,
     pub stop: &'a Arc<AtomicBool>,
@@ -62,6 +64,7 @@ impl Crew<'_> {
             counters: Arc::clone(self.counters),
             number,
             identifiers: identifiers(number),
+            icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
             observer: (),
             batch: Default::default(),
         };

@@ -24,7 +24,7 @@ fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
     if parsed.quotes() && is_about_tunnel(&parsed.flow, tables) {
         return Err(Outcome::TunnelError);
     }
-    if !parsed.quotes() && is_loop(parsed, &tables.tunnel_sources) {
+    if !parsed.quotes() && is_loop(parsed, tables) {
         return Err(Outcome::Loop);
     }
     match tables.rules.look_up(&parsed.flow, rule_port(packet)) {

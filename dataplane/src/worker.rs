@@ -51,7 +51,8 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         self.tracker.look_up(batch, tables, now, counters);
         select::stage(batch, tables);
         self.tracker.record(batch, tables, now, counters);
-        encap::stage(batch, tables, &mut self.identifiers, self.icmp.paths(now));
+        let paths = self.icmp.paths(now);
+        encap::stage(batch, tables, &mut self.identifiers, paths, &mut self.io, counters);
         self.icmp.stage(batch, tables, now, counters);
         tx::stage(batch, &mut self.io, counters, &mut self.observer);
 

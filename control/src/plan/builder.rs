@@ -1,7 +1,5 @@
 //! The Tables that say what the state has decided.
 
-use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tables::maglev::{self, MaglevCache};
@@ -9,6 +7,7 @@ use tables::rules::{self, Protocol, RuleSpec};
 use tables::template::MixedFamilies;
 use tables::{Backends, PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
+use super::loop_guard;
 use super::pools::PoolBuilder;
 use super::templates;
 use super::wiring::Wiring;
@@ -70,7 +69,9 @@ impl Planner {
             slots: slots(config, state, wiring)?,
             backends: backends(state),
             client_zones: zones.prefixes(config).collect::<PrefixMap<_>>(),
-            tunnel_sources: tunnel_sources(state),
+            tunnel_sources: loop_guard::sources(state),
+            tunnel_prefixes: loop_guard::prefixes(state),
+            gue_ports: loop_guard::gue_ports(state),
         })
     }
 
@@ -150,9 +151,4 @@ fn slots(config: &Config, state: &State, wiring: &Wiring) -> Result<SlotTable, U
 fn backends(state: &State) -> Backends {
     let all = state.services().flat_map(|service| &service.backends);
     all.map(|backend| (backend.address, backend.slot)).collect()
-}
-
-fn tunnel_sources(state: &State) -> Box<[IpAddr]> {
-    let sources = state.services().flat_map(|s| s.config.encapsulation.source.iter().copied());
-    sources.collect::<BTreeSet<_>>().into_iter().collect()
 }

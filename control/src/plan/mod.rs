@@ -3,11 +3,12 @@
 //! - [`matrix`]: profile × affinity × tracking mode × persistence → a service's [`tables::Plan`];
 //! - `pools`: an eligible set → whom each hash belongs to, before and after the zonal step;
 //! - [`wiring`]: which port and next hop lead to a backend;
-//! - `templates`: a backend → its outer headers;
+//! - `templates`: a backend → its outer headers; `loop_guard`: how they are known again;
 //! - [`zones`]: client zones, numbered;
 //! - [`builder`]: all of it → one snapshot.
 
 pub mod builder;
+mod loop_guard;
 pub mod matrix;
 mod pools;
 mod templates;

@@ -3,13 +3,14 @@
 use std::hash::Hasher;
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use siphasher::sip::SipHasher13;
 use tables::template::{self, TemplateSpec, Tunnel};
 use tables::{Family, PortId, Template};
 
 use super::builder::Unbuildable;
 use super::wiring::{NextHop, Wiring};
-use crate::model::{Config, Dscp, Encapsulation, EncapsulationKind, GreKey};
+use crate::model::{Config, Dscp, Encapsulation, EncapsulationKind, GreKey, GueVariant};
 use crate::state::{Backend, Service};
 
 /// The outer headers for one backend.
@@ -43,9 +44,11 @@ fn spec(
         next_hop: mac,
         vlan: out.map_or(0, |p| p.vlan),
         mtu: out.map_or(0, |p| p.mtu),
+        fragment_oversize: out.is_some_and(|p| p.fragment_oversize),
         source: source(encapsulation, backend.address)
             .ok_or_else(|| Unbuildable::NoSource { backend: path(service, backend) })?,
         destination: backend.address,
+        entropy: entropy(encapsulation, backend.address),
         tunnel: tunnel(encapsulation, &service.config.name),
         inner,
         dscp: dscp(encapsulation.dscp),
@@ -57,18 +60,40 @@ fn path(service: &Service, backend: &Backend) -> String {
     format!("{}: {}", service.config.name, backend.path)
 }
 
+/// Without a tunnel there is no outer source, and any address stands for it.
 fn source(encapsulation: &Encapsulation, backend: IpAddr) -> Option<IpAddr> {
+    if !encapsulation.kind.is_tunnel() {
+        return Some(backend);
+    }
     encapsulation.source.iter().find(|s| s.is_ipv4() == backend.is_ipv4()).copied()
 }
 
+fn entropy(encapsulation: &Encapsulation, backend: IpAddr) -> Option<IpNet> {
+    let of_family = |prefix: &&IpNet| prefix.addr().is_ipv4() == backend.is_ipv4();
+    encapsulation.spread()?.iter().find(of_family).copied()
+}
+
 fn tunnel(encapsulation: &Encapsulation, service: &str) -> Tunnel {
-    match (encapsulation.kind, encapsulation.gre_key) {
-        (EncapsulationKind::Ipip, _) => Tunnel::Ipip,
-        (EncapsulationKind::Gre, GreKey::None) => Tunnel::Gre { key: None },
-        (EncapsulationKind::Gre, GreKey::Number(key)) => Tunnel::Gre { key: Some(key) },
-        (EncapsulationKind::Gre, GreKey::Service) => {
-            Tunnel::Gre { key: Some(service_key(service)) }
-        }
+    match encapsulation.kind {
+        EncapsulationKind::Ipip => Tunnel::Ipip,
+        EncapsulationKind::Gre => Tunnel::Gre { key: gre_key(encapsulation.gre_key, service) },
+        EncapsulationKind::Gue => Tunnel::Gue {
+            port: encapsulation.gue_port,
+            variant: match encapsulation.gue_variant {
+                GueVariant::Zero => template::GueVariant::Zero,
+                GueVariant::One => template::GueVariant::One,
+            },
+        },
+        EncapsulationKind::L3dsr => Tunnel::L3dsr { dscp: encapsulation.l3dsr_dscp },
+        EncapsulationKind::L2 => Tunnel::L2,
+    }
+}
+
+fn gre_key(key: GreKey, service: &str) -> Option<u32> {
+    match key {
+        GreKey::None => None,
+        GreKey::Number(key) => Some(key),
+        GreKey::Service => Some(service_key(service)),
     }
 }
 

@@ -32,6 +32,11 @@ fn config(edit: impl FnOnce(&mut model::Service)) -> Arc<Config> {
         encapsulation: Encapsulation {
             kind: EncapsulationKind::Ipip,
             source: vec!["10.0.0.2".parse().expect("an address")],
+            source_entropy: false,
+            entropy_prefix: Vec::new(),
+            gue_port: 6080,
+            gue_variant: GueVariant::Zero,
+            l3dsr_dscp: 0,
             gre_key: GreKey::None,
             dscp: Dscp::Copy,
             ttl: 64,

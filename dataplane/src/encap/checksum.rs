@@ -32,6 +32,12 @@ pub(crate) fn of(sum: u32) -> u16 {
     !fold(sum.into())
 }
 
+/// Where zero says "no checksum", the other zero stands for it (RFC 768, RFC 8200 section 8.1).
+#[inline]
+pub(crate) fn never_zero(checksum: u16) -> u16 {
+    if checksum == 0 { 0xFFFF } else { checksum }
+}
+
 /// Words that a checksum covers and that were replaced by others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Change(u32);
@@ -41,6 +47,15 @@ impl Change {
     #[inline]
     pub(crate) fn word(self, old: u16, new: u16) -> Self {
         Self(self.0 + u32::from(!old) + u32::from(new))
+    }
+
+    /// Many of them.
+    #[inline]
+    pub(crate) fn words(self, old: &[u8], new: &[u8]) -> Self {
+        let pairs = old.as_chunks::<2>().0.iter().zip(new.as_chunks::<2>().0);
+        pairs.fold(self, |change, (old, new)| {
+            change.word(u16::from_be_bytes(*old), u16::from_be_bytes(*new))
+        })
     }
 
     /// What a checksum becomes by it: wrong by as much as it was before (RFC 1624, equation 3).

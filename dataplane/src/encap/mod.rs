@@ -1,37 +1,45 @@
 //! The outer header (D-8): a template copied in front of the packet and patched.
 //!
 //! [`apply`] is the whole of it for one packet, on plain bytes; `ipv4` and `ipv6` patch,
-//! `label` makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. The inner packet's
-//! bytes are never touched (N-1).
+//! `label` makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. `outer` and `gue`
+//! patch what only some tunnels have; `l3dsr` does without a tunnel. `oversize` fragments what
+//! is too big and may be (D-8), with the pieces of `split`. The inner packet's bytes are never
+//! touched (N-1) but by these two.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod checksum;
+mod gue;
 mod identifiers;
 mod ipv4;
 mod ipv6;
+mod l3dsr;
 mod label;
+mod outer;
+mod oversize;
+mod split;
 mod stage;
 
+use tables::template::Work;
 use tables::{Family, Outcome, Template};
 
 use crate::io::Frame;
 use crate::parse::Parsed;
 
 pub use identifiers::Identifiers;
-pub use label::FlowLabels;
+pub use label::{FlowLabel, FlowLabels};
 pub use stage::stage;
 
 /// Puts the packet into the tunnel: from its IP header to its end, without the padding of a short
-/// frame. `id` is for an IPv4 outer header, `flow_label` (20 bits) for an IPv6 one. An `Err` leaves
-/// the frame as it was.
+/// frame. `id` is for an IPv4 outer header, `label` counts where [`Template::varies`]. An `Err`
+/// leaves the frame as it was.
 #[inline]
 pub fn apply<F: Frame>(
     frame: &mut F,
     parsed: &Parsed,
     template: &Template,
     id: u16,
-    flow_label: u32,
+    label: FlowLabel,
 ) -> Result<(), Outcome> {
     if parsed.length > template.max_inner() {
         return Err(Outcome::TooBig);
@@ -45,7 +53,7 @@ pub fn apply<F: Frame>(
         return Err(Outcome::NoHeadroom);
     }
     frame.truncate(header.len() + usize::from(parsed.length));
-    write(frame.bytes_mut(), parsed, template, id, flow_label).ok_or(Outcome::NoHeadroom)
+    write(frame.bytes_mut(), parsed, template, id, label).ok_or(Outcome::NoHeadroom)
 }
 
 /// `None` never happens behind [`apply`]'s checks; it stands where a panic would.
@@ -55,19 +63,49 @@ fn write(
     parsed: &Parsed,
     template: &Template,
     id: u16,
-    flow_label: u32,
+    label: FlowLabel,
 ) -> Option<()> {
+    if template.work() != Work::Plain {
+        return write_other(bytes, parsed, template, id, label);
+    }
     copy_header(bytes, template.header())?;
     let ip = bytes.get_mut(template.l3()..)?;
-    let outer = (template.header().len() - template.l3()) as u16;
-    // No overflow: the sum is at most the next hop's MTU.
-    let length = parsed.length.wrapping_add(outer);
+    let length = outer_length(parsed, template);
     let tos = template.tos(parsed.tos);
     match template.outer() {
         Family::V4 => ipv4::patch(ip.first_chunk_mut()?, template.checksum(), length, id, tos),
-        Family::V6 => ipv6::patch(ip.first_chunk_mut()?, length, flow_label, tos),
+        Family::V6 => ipv6::patch(ip.first_chunk_mut()?, length, label.ipv6(), tos),
     }
     Some(())
+}
+
+/// What is not [`Work::Plain`]; apart, so that it costs the plain ones nothing.
+#[inline(never)]
+fn write_other(
+    bytes: &mut [u8],
+    parsed: &Parsed,
+    template: &Template,
+    id: u16,
+    label: FlowLabel,
+) -> Option<()> {
+    let (front, packet) = bytes.split_at_mut_checked(template.header().len())?;
+    front.copy_from_slice(template.header());
+    if matches!(template.work(), Work::Varied | Work::Gue) {
+        let ip = front.get_mut(template.l3()..)?;
+        outer::patch(ip, parsed, template, outer_length(parsed, template), id, label)?;
+    }
+    match template.work() {
+        Work::Gue => gue::patch(bytes, template, label),
+        Work::L3dsr => l3dsr::rewrite(packet, parsed, template),
+        Work::Plain | Work::Varied | Work::L2 => Some(()),
+    }
+}
+
+/// The whole outer packet's. No overflow: it is at most the next hop's MTU.
+#[inline]
+fn outer_length(parsed: &Parsed, template: &Template) -> u16 {
+    let outer = (template.header().len() - template.l3()) as u16;
+    parsed.length.wrapping_add(outer)
 }
 
 /// Copies the header in pieces of a fixed size that overlap: a copy of a length that is only known

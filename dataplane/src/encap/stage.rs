@@ -1,20 +1,23 @@
 //! A burst's encapsulation.
 
-use tables::{Family, HashSeed, Outcome, SlotId, Tables, Template};
+use tables::{Family, HashSeed, Outcome, SlotId, Tables, Template, WorkerCounters};
 
-use super::{FlowLabels, Identifiers, apply};
+use super::oversize::{self, Sender};
+use super::{FlowLabel, FlowLabels, Identifiers, apply};
 use crate::batch::{Batch, Packet};
 use crate::icmp::Paths;
-use crate::io::Frame;
+use crate::io::Io;
 use crate::prefetch::prefetch;
 
 /// Puts every live packet that has a backend into its tunnel and notes the port that it leaves by,
-/// or ends its way. What lives on goes out.
-pub fn stage<F: Frame>(
-    batch: &mut Batch<F>,
+/// or ends its way. What lives on goes out; what had to be fragmented is out already.
+pub fn stage<I: Io>(
+    batch: &mut Batch<I::Frame>,
     tables: &Tables,
     identifiers: &mut Identifiers,
     paths: Paths<'_>,
+    io: &mut I,
+    counters: &WorkerCounters,
 ) {
     for packet in batch.live() {
         if let Some(template) = packet.slot.and_then(|slot| template(packet, slot, tables)) {
@@ -22,16 +25,17 @@ pub fn stage<F: Frame>(
         }
     }
     let mut labels = Labels { seed: &tables.seed, made: None };
+    let mut sender = Sender { io, identifiers, paths, counters };
     for packet in batch.live() {
         let Some(slot) = packet.slot else { continue };
-        let done = encapsulate(packet, slot, tables, identifiers, &mut labels, paths);
+        let done = encapsulate(packet, slot, tables, &mut sender, &mut labels);
         if let Err(outcome) = done {
             packet.end(outcome);
         }
     }
 }
 
-/// Derives the labels' key at the first IPv6 tunnel of a burst, if there is one.
+/// Derives the labels' key at the first tunnel of a burst that needs one, if there is one.
 struct Labels<'t> {
     seed: &'t HashSeed,
     made: Option<FlowLabels>,
@@ -50,24 +54,31 @@ fn template<'t, F>(packet: &Packet<F>, slot: SlotId, tables: &'t Tables) -> Opti
 }
 
 #[inline]
-fn encapsulate<F: Frame>(
-    packet: &mut Packet<F>,
+fn encapsulate<I: Io>(
+    packet: &mut Packet<I::Frame>,
     slot: SlotId,
     tables: &Tables,
-    identifiers: &mut Identifiers,
+    sender: &mut Sender<'_, I>,
     labels: &mut Labels<'_>,
-    paths: Paths<'_>,
 ) -> Result<(), Outcome> {
     // A slot without a template is a free one: nobody is behind it.
     let template = template(packet, slot, tables).ok_or(Outcome::NoEligibleBackend)?;
-    let (id, label) = match template.outer() {
-        Family::V4 => (identifiers.take(), 0),
-        Family::V6 => (0, labels.get().of(&packet.parsed)),
+    let label =
+        if template.varies() { labels.get().of(&packet.parsed) } else { FlowLabel::default() };
+    let id = match template.outer() {
+        Family::V4 => sender.identifiers.take(),
+        Family::V6 => 0,
     };
-    if packet.parsed.length > paths.max_inner(slot, template, tables) {
-        return Err(Outcome::TooBig);
+    let limit = sender.paths.max_inner(slot, template, tables);
+    let done = if packet.parsed.length > limit {
+        Err(Outcome::TooBig)
+    } else {
+        apply(&mut packet.frame, &packet.parsed, template, id, label)
+    };
+    match done {
+        Err(Outcome::TooBig) if oversize::applies(&packet.parsed, template) => {
+            Err(sender.send(packet, template, label, limit))
+        }
+        done => done.map(|()| packet.egress = template.egress()),
     }
-    apply(&mut packet.frame, &packet.parsed, template, id, label)?;
-    packet.egress = template.egress();
-    Ok(())
 }

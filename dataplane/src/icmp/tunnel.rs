@@ -6,6 +6,7 @@ use tables::{Family, Flow, Tables};
 const IPV4: u8 = 4;
 const IPV6: u8 = 41;
 const GRE: u8 = 47;
+const UDP: u8 = 17;
 
 /// Bytes of the ICMP header.
 const HEADER: usize = 8;
@@ -15,9 +16,12 @@ const PLATEAUS: [u16; 8] = [32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 5
 
 /// Whether an error that quotes a packet of this flow, turned round, is about one of our tunnels.
 pub fn is_about_tunnel(flow: &Flow, tables: &Tables) -> bool {
-    matches!(flow.proto(), IPV4 | IPV6 | GRE)
-        && tables.tunnel_sources.contains(&flow.dst())
-        && !tables.backends.slots(flow.src()).is_empty()
+    let tunnel = match flow.proto() {
+        IPV4 | IPV6 | GRE => true,
+        UDP => tables.gue_ports.contains(&flow.sport()),
+        _ => false,
+    };
+    tunnel && tables.is_tunnel_source(flow.dst()) && !tables.backends.slots(flow.src()).is_empty()
 }
 
 /// The MTU that a "fragmentation needed" or a "packet too big" reports; `None` for other errors.

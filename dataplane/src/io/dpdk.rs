@@ -115,6 +115,10 @@ impl Io for DpdkIo {
         }
     }
 
+    fn copy(&mut self, pieces: &[&[u8]]) -> Option<Mbuf> {
+        copy(&self.pool, pieces)
+    }
+
     fn punt(&mut self, port: PortId, frame: Mbuf) -> Result<(), Punt> {
         let host = self.ports.get(usize::from(port.0)).and_then(|port| port.host.as_ref());
         host.ok_or(Punt::NoInterface)?.punt(frame.bytes())
@@ -147,7 +151,7 @@ fn forward_from_host(port: &mut PortQueues, pool: &Mempool) -> (u64, u64) {
     let mut frames = ArrayVec::<Mbuf, BURST>::new();
     let mut dropped = 0;
     for _ in 0..BURST {
-        match host.next(|bytes| copy(pool, bytes)) {
+        match host.next(|bytes| copy(pool, &[bytes])) {
             Some(Some(frame)) => frames.push(frame),
             Some(None) => dropped += 1,
             None => break,
@@ -160,7 +164,7 @@ fn forward_from_host(port: &mut PortQueues, pool: &Mempool) -> (u64, u64) {
     (sent, dropped + frames.len() as u64)
 }
 
-fn copy(pool: &Mempool, bytes: &[u8]) -> Option<Mbuf> {
+fn copy(pool: &Mempool, pieces: &[&[u8]]) -> Option<Mbuf> {
     let mut frame = pool.take()?;
-    frame.extend(bytes).then_some(frame)
+    pieces.iter().all(|piece| frame.extend(piece)).then_some(frame)
 }

@@ -96,12 +96,14 @@ impl MemPort {
 pub struct MemIo {
     /// The ports, by [`PortId`].
     pub ports: Vec<MemPort>,
+    /// How many more frames can be made by [`Io::copy`]; `None`: any number.
+    pub buffers: Option<usize>,
 }
 
 impl MemIo {
     /// This many ports without a host interface.
     pub fn new(ports: usize) -> Self {
-        Self { ports: (0..ports).map(|_| MemPort::default()).collect() }
+        Self { ports: (0..ports).map(|_| MemPort::default()).collect(), buffers: None }
     }
 
     /// Lets a frame arrive at a port; one that does not exist loses it.
@@ -132,6 +134,15 @@ impl Io for MemIo {
         let mut left = ArrayVec::<_, BURST>::new();
         left.extend(frames.drain(..).filter_map(|frame| port.send(frame).err()));
         *frames = left;
+    }
+
+    fn copy(&mut self, pieces: &[&[u8]]) -> Option<MemFrame> {
+        match &mut self.buffers {
+            Some(0) => return None,
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        Some(MemFrame::new(&pieces.concat()))
     }
 
     fn punt(&mut self, port: PortId, frame: MemFrame) -> Result<(), Punt> {

@@ -39,6 +39,13 @@ pub trait Io {
     /// Sends frames out of one port, in order. Those that the port did not take stay in `frames`.
     fn transmit(&mut self, port: PortId, frames: &mut ArrayVec<Self::Frame, BURST>);
 
+    /// A new frame of these pieces, one behind the other, with room in front for any outer header.
+    /// `None` if there is no free buffer that takes them; ports without buffers of their own have
+    /// none.
+    fn copy(&mut self, _pieces: &[&[u8]]) -> Option<Self::Frame> {
+        None
+    }
+
     /// Hands a frame to the host side of `port`; gives it back when there is none, or no room.
     fn punt(&mut self, port: PortId, frame: Self::Frame) -> Result<(), Punt>;
 

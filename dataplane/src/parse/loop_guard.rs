@@ -1,16 +1,24 @@
 //! Our own encapsulated packets, come back (N-5).
 
-use std::net::IpAddr;
+use tables::Tables;
 
 use super::Parsed;
 
 const IPV4: u8 = 4;
+const UDP: u8 = 17;
 const IPV6: u8 = 41;
 const GRE: u8 = 47;
 
-/// Whether the packet is one that an appliance with these tunnel sources encapsulated. A backend
-/// that forwards instead of decapsulating would otherwise have us wrap it again, for ever.
+/// Whether the packet is one that an appliance with these Tables encapsulated. A backend that
+/// forwards instead of decapsulating would otherwise have us wrap it again, for ever. (Without a
+/// tunnel there is no outer source to tell it by; there the backend counts down its TTL.)
 #[inline]
-pub fn is_loop(parsed: &Parsed, tunnel_sources: &[IpAddr]) -> bool {
-    matches!(parsed.flow.proto(), IPV4 | IPV6 | GRE) && tunnel_sources.contains(&parsed.flow.src())
+pub fn is_loop(parsed: &Parsed, tables: &Tables) -> bool {
+    let flow = &parsed.flow;
+    let tunnel = match flow.proto() {
+        IPV4 | IPV6 | GRE => true,
+        UDP => tables.gue_ports.contains(&flow.dport()),
+        _ => false,
+    };
+    tunnel && tables.is_tunnel_source(flow.src())
 }

@@ -34,6 +34,8 @@ events! {
     Received = "received",
     /// Frames sent to the network, those of the host included.
     Sent = "sent",
+    /// Packets that were too big and left as fragments (D-8).
+    Fragmented = "fragmented",
     /// Frames taken from the host interface.
     FromHost = "from_host",
     /// Frames of the host that could not be sent.

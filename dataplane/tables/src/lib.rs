@@ -73,11 +73,22 @@ pub struct Tables {
     pub client_zones: PrefixMap<ZoneId>,
     /// Every outer source that we write: what comes from one in a tunnel is our own (N-5).
     pub tunnel_sources: Box<[std::net::IpAddr]>,
+    /// The prefixes that outer sources are spread over (N-2): the same holds for them.
+    pub tunnel_prefixes: Box<[ipnet::IpNet]>,
+    /// The UDP ports that we send GUE to.
+    pub gue_ports: Box<[u16]>,
 }
 
 impl Tables {
     /// The service with this id, if these Tables have it.
     pub fn service(&self, id: ServiceId) -> Option<&Service> {
         self.services.get(usize::from(id.0))?.as_ref()
+    }
+
+    /// Whether we write outer headers with this source (N-5).
+    #[inline]
+    pub fn is_tunnel_source(&self, address: std::net::IpAddr) -> bool {
+        self.tunnel_sources.contains(&address)
+            || self.tunnel_prefixes.iter().any(|prefix| prefix.contains(&address))
     }
 }

@@ -78,6 +78,8 @@ outcomes! {
     Loop = "loop",
     /// No room in the buffer for the outer header.
     NoHeadroom = "no_headroom",
+    /// No free buffer for one of the fragments that it would have left in.
+    NoBuffer = "no_buffer",
     /// The transmit queue was full.
     TxFull = "tx_full",
 }

@@ -5,76 +5,33 @@
 //! identification or flow label, DSCP and ECN, checksum.
 
 mod header;
+mod spec;
+#[cfg(test)]
+mod tests;
 
-use std::net::IpAddr;
-
-use crate::{Family, Mac, PortId};
+use crate::{Family, PortId};
 
 use header::{CAPACITY, Header};
+pub use spec::{Dscp, GueVariant, MixedFamilies, TemplateSpec, Tunnel};
 
-/// What is put between the outer and the inner IP header.
+/// What a worker does to a packet with this template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tunnel {
-    /// Nothing: IP in IP, protocol 4 or 41 (RFC 2003, 2473, 4213).
-    Ipip,
-    /// GRE (RFC 2784).
-    Gre {
-        /// The key (RFC 2890), if there is one.
-        key: Option<u32>,
-    },
-}
-
-/// Where the outer DSCP comes from. ECN is always copied (RFC 6040, normal mode).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dscp {
-    /// From the inner packet.
-    Copy,
-    /// 0.
-    Zero,
-    /// This value, 0 to 63; higher bits are ignored.
-    Fixed(u8),
-}
-
-/// What a [`Template`] is made of.
-#[derive(Clone, Debug)]
-pub struct TemplateSpec {
-    /// The port that leads to the backend.
-    pub port: PortId,
-    /// That port's Ethernet address.
-    pub src_mac: Mac,
-    /// The Ethernet address of the next hop, once it is known.
-    pub next_hop: Option<Mac>,
-    /// The port's VLAN id, 0: untagged.
-    pub vlan: u16,
-    /// The largest IP packet that the next hop takes, bytes.
-    pub mtu: u16,
-    /// The outer source.
-    pub source: IpAddr,
-    /// The outer destination: the backend. Of the source's family.
-    pub destination: IpAddr,
-    /// The kind of encapsulation.
-    pub tunnel: Tunnel,
-    /// The family of the packets to be put inside.
-    pub inner: Family,
-    /// The outer DSCP.
-    pub dscp: Dscp,
-    /// The outer TTL or hop limit.
-    pub ttl: u8,
-}
-
-/// The outer source and destination are not of one family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the tunnel source {from} and the backend {to} are not of one address family")]
-pub struct MixedFamilies {
-    /// The outer source.
-    pub from: IpAddr,
-    /// The outer destination.
-    pub to: IpAddr,
+pub enum Work {
+    /// The header in front, its IP header patched: all that most tunnels need.
+    Plain,
+    /// The same, and what differs from flow to flow: the outer source, "don't fragment".
+    Varied,
+    /// The same, and a UDP header patched.
+    Gue,
+    /// A new Ethernet header, another destination address and DSCP.
+    L3dsr,
+    /// A new Ethernet header.
+    L2,
 }
 
 /// The outer header for one backend and one inner family.
 ///
-/// Its figures and the first 46 bytes of the header share a cache line: all that an IPv4 tunnel
+/// Its figures and the first 49 bytes of the header share a cache line: all that an IPv4 tunnel
 /// needs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -88,16 +45,22 @@ pub struct Template {
     egress: PortId,
     outer: Family,
     resolved: bool,
+    work: Work,
+    fragments: bool,
     bytes: [u8; CAPACITY],
+    backend: [u8; 16],
+    source_mask: u32,
 }
 
 impl Template {
     /// Prepares the header.
     pub fn new(spec: &TemplateSpec) -> Result<Self, MixedFamilies> {
-        let Header { bytes, len, l3, outer } = header::build(spec)?;
-        let (tos_keep, tos_set) = tos_policy(spec.dscp);
+        let header = header::build(spec)?;
+        let (tos_keep, tos_set) = tos_policy(spec);
+        let Header { len, l3, outer, source_mask, .. } = header;
+        let fragments = spec.fragment_oversize && spec.inner == Family::V4;
         Ok(Self {
-            checksum: header::sum(&bytes[l3..l3 + 20]),
+            checksum: header.sum(spec),
             max_inner: spec.mtu.saturating_sub((len - l3) as u16),
             tos_keep,
             tos_set,
@@ -105,12 +68,18 @@ impl Template {
             l3: l3 as u8,
             egress: spec.port,
             outer,
-            resolved: spec.next_hop.is_some(),
-            bytes,
+            resolved: spec.next_hop.is_some() && reaches(spec),
+            work: work(spec.tunnel, fragments || source_mask != 0),
+            fragments,
+            source_mask,
+            bytes: header.bytes,
+            backend: header::octets(spec.destination),
         })
     }
 
-    /// The whole outer header. IP length, identification, checksum, TOS and flow label are zero.
+    /// The whole outer header, or without a tunnel the Ethernet header. IP length, identification,
+    /// checksum, TOS, flow label, and of UDP source port, length and checksum are zero, and so are
+    /// the bits of a source that is spread.
     #[inline]
     pub fn header(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
@@ -152,82 +121,68 @@ impl Template {
         inner & self.tos_keep | self.tos_set
     }
 
-    /// The sum of the outer IPv4 header's 16-bit words, with zero in what a worker patches; not
-    /// folded. Meaningless for IPv6.
+    /// What is to be done beside that.
+    #[inline]
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// Whether what is too big and may be fragmented is, so that it needs no "don't fragment".
+    #[inline]
+    pub fn fragments(&self) -> bool {
+        self.fragments
+    }
+
+    /// The low bits of the outer source that differ from flow to flow; none are set if none do.
+    #[inline]
+    pub fn source_mask(&self) -> u32 {
+        self.source_mask
+    }
+
+    /// Whether a worker must know the packet's flow beyond what it already did.
+    #[inline]
+    pub fn varies(&self) -> bool {
+        self.outer == Family::V6 || self.work == Work::Gue || self.source_mask != 0
+    }
+
+    /// The backend's address: 4 or 16 bytes count.
+    #[inline]
+    pub fn backend(&self) -> &[u8; 16] {
+        &self.backend
+    }
+
+    /// A sum of 16-bit words with zero in what a worker patches, not folded: the outer IPv4
+    /// header's, or for GUE over IPv6 that of the UDP checksum's pseudo-header and of all
+    /// between it and the inner packet. Meaningless for others.
     #[inline]
     pub fn checksum(&self) -> u32 {
         self.checksum
     }
 }
 
-/// Which bits of the inner TOS are kept, and which are set.
-fn tos_policy(dscp: Dscp) -> (u8, u8) {
-    const ECN: u8 = 0x03;
-    match dscp {
-        Dscp::Copy => (0xFF, 0),
-        Dscp::Zero => (ECN, 0),
-        Dscp::Fixed(value) => (ECN, value << 2),
+fn work(tunnel: Tunnel, varied: bool) -> Work {
+    match tunnel {
+        Tunnel::Gue { .. } => Work::Gue,
+        Tunnel::L3dsr { .. } => Work::L3dsr,
+        Tunnel::L2 => Work::L2,
+        Tunnel::Ipip | Tunnel::Gre { .. } if varied => Work::Varied,
+        Tunnel::Ipip | Tunnel::Gre { .. } => Work::Plain,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Without a tunnel a packet only reaches an address of its own family. No configuration leads
+/// here; if one did, nothing would be sent.
+fn reaches(spec: &TemplateSpec) -> bool {
+    !matches!(spec.tunnel, Tunnel::L3dsr { .. })
+        || spec.destination.is_ipv4() == (spec.inner == Family::V4)
+}
 
-    fn spec(source: &str, destination: &str, vlan: u16, tunnel: Tunnel) -> TemplateSpec {
-        TemplateSpec {
-            port: PortId(1),
-            src_mac: Mac([2, 0, 0, 0, 0, 1]),
-            next_hop: Some(Mac([2, 0, 0, 0, 0, 2])),
-            vlan,
-            mtu: 1500,
-            source: source.parse().expect("address"),
-            destination: destination.parse().expect("address"),
-            tunnel,
-            inner: Family::V4,
-            dscp: Dscp::Copy,
-            ttl: 64,
-        }
-    }
-
-    #[test]
-    fn the_header_is_as_long_as_its_parts_and_leaves_the_rest_to_the_inner_packet() {
-        let key = Tunnel::Gre { key: Some(7) };
-        for (source, destination, vlan, tunnel, l3, outer) in [
-            ("10.0.0.2", "10.1.0.11", 0, Tunnel::Ipip, 14, 20),
-            ("10.0.0.2", "10.1.0.11", 7, Tunnel::Gre { key: None }, 18, 24),
-            ("2001:db8::2", "2001:db8::11", 0, Tunnel::Ipip, 14, 40),
-            ("2001:db8::2", "2001:db8::11", 7, key, 18, 48),
-        ] {
-            let template =
-                Template::new(&spec(source, destination, vlan, tunnel)).expect("one family");
-            assert_eq!((template.l3(), template.header().len()), (l3, l3 + outer));
-            assert_eq!(usize::from(template.max_inner()), 1500 - outer);
-        }
-    }
-
-    #[test]
-    fn a_backend_of_another_family_than_the_source_is_an_error() {
-        let spec = spec("10.0.0.2", "2001:db8::11", 0, Tunnel::Ipip);
-        let error = Template::new(&spec).expect_err("mixed");
-        assert!(error.to_string().contains("2001:db8::11"));
-    }
-
-    #[test]
-    fn an_mtu_below_the_header_leaves_no_room() {
-        let spec = TemplateSpec { mtu: 19, ..spec("10.0.0.2", "10.1.0.11", 0, Tunnel::Ipip) };
-        assert_eq!(Template::new(&spec).expect("one family").max_inner(), 0);
-    }
-
-    #[test]
-    fn an_unknown_next_hop_is_unresolved() {
-        let spec =
-            TemplateSpec { next_hop: None, ..spec("10.0.0.2", "10.1.0.11", 0, Tunnel::Ipip) };
-        assert!(!Template::new(&spec).expect("one family").resolved());
-    }
-
-    #[test]
-    fn two_templates_fill_four_cache_lines() {
-        assert_eq!(std::mem::size_of::<[Template; 2]>(), 256);
+/// Which bits of the inner TOS are kept, and which are set.
+fn tos_policy(spec: &TemplateSpec) -> (u8, u8) {
+    const ECN: u8 = 0x03;
+    match (spec.tunnel, spec.dscp) {
+        (Tunnel::L3dsr { dscp }, _) | (_, Dscp::Fixed(dscp)) => (ECN, dscp << 2),
+        (_, Dscp::Copy) => (0xFF, 0),
+        (_, Dscp::Zero) => (ECN, 0),
     }
 }

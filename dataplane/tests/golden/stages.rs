@@ -6,11 +6,12 @@ use dataplane::batch::{Batch, Packet};
 use dataplane::encap::{self, FlowLabels, Identifiers};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
-use dataplane::io::mem::MemFrame;
+use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::parse;
 use tables::template::{TemplateSpec, Tunnel};
 use tables::{
-    Family, HashSeed, Outcome, PortId, SlotEpochs, SlotId, SlotTable, Tables, Template, Tick,
+    Counters, Family, HashSeed, Outcome, PortId, SlotEpochs, SlotId, SlotTable, Tables, Template,
+    Tick,
 };
 
 use crate::encap::outer::{spec, template};
@@ -43,6 +44,13 @@ fn burst(frames: &[Vec<u8>], arrived_at: u8) -> Batch<MemFrame> {
     Batch(packets.collect())
 }
 
+fn encapsulate(batch: &mut Batch<MemFrame>, tables: &Tables, first_id: u16) {
+    let (mut ids, mut io) = (Identifiers::starting_at(first_id), MemIo::new(4));
+    let paths = icmp();
+    let (paths, counters) = (paths.paths(Tick(0)), Counters::new(1));
+    encap::stage(batch, tables, &mut ids, paths, &mut io, counters.worker(0));
+}
+
 #[test]
 fn parsing_ends_what_cannot_go_on() {
     let tcp = packet(Family::V4, L4::Tcp, 0, b"x");
@@ -73,7 +81,7 @@ fn encapsulation_leads_to_the_backends_port_or_ends_the_packet() {
     for (packet, slot) in batch.0.iter_mut().zip(slots) {
         packet.slot = slot.and_then(SlotId::new);
     }
-    encap::stage(&mut batch, &tables, &mut Identifiers::default(), icmp().paths(Tick(0)));
+    encapsulate(&mut batch, &tables, 0);
     let ends: Vec<_> = batch.0.iter().map(|p| (p.outcome, p.egress)).collect();
     let ended = |outcome| (Some(outcome), PortId(0));
     assert_eq!(
@@ -97,12 +105,7 @@ fn repeated(frame: &[u8], slot: u32, first_id: u16) -> Vec<Vec<u8>> {
     for packet in &mut batch.0 {
         packet.slot = SlotId::new(slot);
     }
-    encap::stage(
-        &mut batch,
-        &tables,
-        &mut Identifiers::starting_at(first_id),
-        icmp().paths(Tick(0)),
-    );
+    encapsulate(&mut batch, &tables, first_id);
     batch.0.iter().map(|p| p.frame.bytes().to_vec()).collect()
 }
 
@@ -118,6 +121,6 @@ fn a_flow_has_one_label_in_outer_ipv6_headers() {
     let sent = repeated(&frame, 1, 0);
     assert_eq!(sent[0], sent[1]);
     let parsed = parse::frame(&frame, &port(0)).expect("reads");
-    let label = FlowLabels::new(&HashSeed([3; 16])).of(&parsed);
+    let label = FlowLabels::new(&HashSeed([3; 16])).of(&parsed).ipv6();
     assert_eq!(sent[0][15..18], label.to_be_bytes()[1..], "traffic class 0, then the label");
 }

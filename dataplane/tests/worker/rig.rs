@@ -93,8 +93,10 @@ fn templates(backend: u8, resolved: bool) -> Box<[Template; 2]> {
             next_hop: resolved.then_some(ROUTER),
             vlan: 0,
             mtu: MTU,
+            fragment_oversize: false,
             source: OUR_TUNNEL.into(),
             destination: [10, 1, 0, backend].into(),
+            entropy: None,
             tunnel: Tunnel::Ipip,
             inner,
             dscp: Dscp::Copy,
@@ -126,7 +128,7 @@ impl Rig {
             let publisher = Publisher::new(Arc::clone(&tables), 4);
             let counters = Arc::new(Counters::new(1));
             let worker = Worker {
-                io: MemIo { ports: vec![MemPort::with_host()] },
+                io: MemIo { ports: vec![MemPort::with_host()], buffers: None },
                 tables: publisher.reader("worker"),
                 tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
                 counters: Arc::clone(&counters),

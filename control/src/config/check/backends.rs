@@ -4,12 +4,13 @@ use std::net::IpAddr;
 
 use super::address::{self, family};
 use super::names::Unique;
+use super::own::Own;
 use super::{later, prime, profile};
 use crate::config::diagnostics::count;
 use crate::config::field::Field;
 use crate::config::file::service::{Backend, Group, Service};
 use crate::config::report::Report;
-use crate::model;
+use crate::model::{self, EncapsulationKind};
 
 /// A Maglev table numbers its members with 16 bits.
 const MOST_BACKENDS: usize = 65_535;
@@ -18,11 +19,25 @@ const MOST_BACKENDS: usize = 65_535;
 /// whole slots, so ten slots are a share within a tenth.
 const SLOTS_A_BACKEND: usize = 10;
 
+/// Where backends are.
+pub(super) struct Surroundings<'c> {
+    pub(super) own: Own,
+    pub(super) ports: &'c [model::Port],
+}
+
+/// What a backend must be reachable by.
+struct Way<'c> {
+    encapsulation: &'c model::Encapsulation,
+    surroundings: &'c Surroundings<'c>,
+}
+
 pub(super) fn check(
     raw: &Service,
     encapsulation: &model::Encapsulation,
+    surroundings: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Vec<model::Group> {
+    let way = Way { encapsulation, surroundings };
     let mut groups =
         Unique::new("another group of the service has this name", "allowed: each name once");
     let mut addresses = Unique::new(
@@ -33,7 +48,7 @@ pub(super) fn check(
         report.enter(format!("group {:?}", group.name.0));
         groups.check(&group.name, report);
         later::proxy_group_keys(group, report);
-        backends(raw, group, &mut addresses, encapsulation, report);
+        backends(raw, group, &mut addresses, &way, report);
         report.leave();
     }
     if raw.group.iter().all(|group| group.backends.is_empty()) {
@@ -47,7 +62,7 @@ fn backends(
     raw: &Service,
     group: &Group,
     addresses: &mut Unique<IpAddr>,
-    encapsulation: &model::Encapsulation,
+    way: &Way<'_>,
     report: &mut Report<'_>,
 ) {
     let mut names =
@@ -57,7 +72,7 @@ fn backends(
         names.check(&backend.name, report);
         addresses.check(&backend.address, report);
         address::check(&backend.address, report);
-        reachable(&backend.address, encapsulation, report);
+        way.check(&backend.address, report);
         if let Some(weight) = &backend.weight {
             profile::weight(weight, raw, report);
         }
@@ -66,18 +81,45 @@ fn backends(
     }
 }
 
-/// The outer header needs a source of the backend's family, and must not lead back to us.
-fn reachable(
-    address: &Field<IpAddr>,
-    encapsulation: &model::Encapsulation,
-    report: &mut Report<'_>,
-) {
-    if encapsulation.source.contains(&address.value) {
-        report.refuse(address, "the encapsulation's own source", "allowed: another host's address");
-    } else if !encapsulation.source.iter().any(|s| s.is_ipv4() == address.is_ipv4()) {
-        let family = family(address.value);
-        let why = format!("the encapsulation has no {family} source to reach it from");
-        report.refuse(address, &why, format!("give [encapsulation] source an {family} address"));
+impl Way<'_> {
+    fn check(&self, address: &Field<IpAddr>, report: &mut Report<'_>) {
+        if self.surroundings.own.refuse(address, report) {
+        } else if self.encapsulation.kind.is_tunnel() {
+            self.tunnel(address, report);
+        } else if self.encapsulation.kind == EncapsulationKind::L2 {
+            self.on_link(address, report);
+        }
+    }
+
+    /// The outer header needs a source of the backend's family.
+    fn tunnel(&self, address: &Field<IpAddr>, report: &mut Report<'_>) {
+        let (four, family) = (address.is_ipv4(), family(address.value));
+        let mut spread = self.encapsulation.spread().into_iter().flatten();
+        if !self.encapsulation.source.iter().any(|s| s.is_ipv4() == four) {
+            let why = format!("the encapsulation has no {family} source to reach it from");
+            report.refuse(
+                address,
+                &why,
+                format!("give [encapsulation] source an {family} address"),
+            );
+        } else if self.encapsulation.spread().is_some_and(|s| !s.is_empty())
+            && !spread.any(|p| p.addr().is_ipv4() == four)
+        {
+            let why = format!("source_entropy has no {family} prefix to reach it from");
+            report.refuse(address, &why, format!("give entropy_prefix an {family} prefix"));
+        }
+    }
+
+    /// Without an IP header of its own a packet gets no further than the next host.
+    fn on_link(&self, address: &Field<IpAddr>, report: &mut Report<'_>) {
+        let nets = self.surroundings.ports.iter().flat_map(|port| &port.addresses);
+        // Without a port nothing is ever sent.
+        if !self.surroundings.ports.is_empty()
+            && !nets.clone().any(|net| net.contains(&address.value))
+        {
+            let allowed = "allowed with kind \"l2\": an address in a prefix of a port";
+            report.refuse(address, "not on link at any port", allowed);
+        }
     }
 }
 

@@ -4,7 +4,6 @@
 use crate::config::diagnostics::{Span, count};
 use crate::config::field::Field;
 use crate::config::file::File;
-use crate::config::file::encapsulation::{Encapsulation, Kind};
 use crate::config::file::proxy::TlsRoute;
 use crate::config::file::rule::ForwardingRule;
 use crate::config::file::service::{Backend, Group, Service};
@@ -39,39 +38,6 @@ fn warn(mut places: impl Iterator<Item = Span>, key: &str, instead: &str, report
     let places = count(places.count() + 1, "place");
     let message = format!("{key} has no effect in this version ({places}): {instead}");
     report.warn(first, message, "");
-}
-
-/// Refuses what only later versions do with an encapsulation.
-pub(super) fn encapsulation(raw: &Encapsulation, report: &mut Report<'_>) {
-    if *raw.kind == Kind::Gue {
-        report.refuse(&raw.kind, NOT_SERVED, "use \"ipip\" or \"gre\"");
-    }
-    if *raw.source_entropy {
-        report.refuse(&raw.source_entropy, NOT_SERVED, "use false");
-    }
-    if !raw.entropy_prefix.is_empty() {
-        report.refuse(&raw.entropy_prefix, NOT_SERVED, "use []");
-    }
-    if raw.gue_port.get::<u16>() != 6080 {
-        report.refuse(
-            &raw.gue_port,
-            "GUE is not served by this version",
-            "use 6080, or leave it out",
-        );
-    }
-    if raw.gue_variant.get::<u8>() != 0 {
-        report.refuse(
-            &raw.gue_variant,
-            "GUE is not served by this version",
-            "use 0, or leave it out",
-        );
-    }
-}
-
-pub(super) fn fragment_oversize(field: &Field<bool>, report: &mut Report<'_>) {
-    if field.value {
-        report.refuse(field, NOT_SERVED, "use false: what is too big is dropped by name");
-    }
 }
 
 /// `profile = "gcp-proxy"`

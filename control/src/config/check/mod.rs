@@ -6,12 +6,14 @@
 mod address;
 mod backends;
 mod dataplane;
+mod direct;
 mod encapsulation;
 mod failover;
 mod health;
 mod later;
 mod names;
 mod overlap;
+mod own;
 mod ports;
 mod prime;
 mod profile;
@@ -42,14 +44,12 @@ pub(super) fn config(file: &File, environment: &Environment, report: &mut Report
     let ports = ports::check(&file.port, report);
     let base = encapsulation::Base::check(&file.encapsulation, &ports, report);
     later::tls_routes(&file.tls_route, report);
-    Config {
-        client_zones: zones::check(&file.client_zone, report),
-        services: service::check(&file.service, &file.dataplane, &base, report),
-        rules: rules::check(file, &ports, report),
-        admin: admin(file, report),
-        dataplane,
-        ports,
-    }
+    let surroundings = backends::Surroundings { own: own::Own::of(file, &ports), ports: &ports };
+    let client_zones = zones::check(&file.client_zone, report);
+    let services = service::check(&file.service, &file.dataplane, &base, &surroundings, report);
+    let rules = rules::check(file, &ports, report);
+    direct::check(file, &services, report);
+    Config { client_zones, services, rules, admin: admin(file, report), dataplane, ports }
 }
 
 fn limit<T>(items: &[super::field::Field<T>], what: &str, most: usize, report: &mut Report<'_>) {

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::address::{self, family, is_link_local};
-use super::later;
 use super::names::Unique;
 use crate::config::field::Field;
 use crate::config::file::dataplane::Port;
@@ -48,7 +47,6 @@ fn one(port: &Port, report: &mut Report<'_>) {
     gateways(port, report);
     neighbours(port, report);
     host_interface(&port.host_interface, report);
-    later::fragment_oversize(&port.fragment_oversize, report);
 }
 
 fn addresses(port: &Port, report: &mut Report<'_>) {

@@ -1,5 +1,6 @@
 //! `[[service]]`
 
+use super::backends::Surroundings;
 use super::encapsulation::Base;
 use super::names::Unique;
 use super::{backends, dataplane, failover, health, later, profile, timeouts};
@@ -16,6 +17,7 @@ pub(super) fn check(
     raw: &[Field<Service>],
     dataplane: &Dataplane,
     base: &Base<'_>,
+    surroundings: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Vec<model::Service> {
     let mut names = Unique::new("another service has this name", "allowed: each name once");
@@ -29,7 +31,7 @@ pub(super) fn check(
             let message = format!("more than {MOST_SLOTS} backends in all services together");
             report.error(service.name.span.clone(), message, String::new());
         }
-        services.extend(one(service, dataplane, base, report));
+        services.extend(one(service, dataplane, base, surroundings, report));
         report.leave();
     }
     services
@@ -40,6 +42,7 @@ fn one(
     raw: &Service,
     dataplane: &Dataplane,
     base: &Base<'_>,
+    surroundings: &Surroundings<'_>,
     report: &mut Report<'_>,
 ) -> Option<model::Service> {
     let Some(profile) = profile::passthrough(*raw.profile) else {
@@ -64,7 +67,7 @@ fn one(
         zonal_affinity: zonal_affinity(raw),
         failover: failover::check(raw, report),
         health_check: health::check(raw, report),
-        groups: backends::check(raw, &encapsulation, report),
+        groups: backends::check(raw, &encapsulation, surroundings, report),
         encapsulation,
     })
 }

@@ -1,20 +1,30 @@
-//! Every inner family and protocol in every tunnel over every outer family, tagged and not (N-1).
+//! Every inner family and protocol in every tunnel over every outer family, tagged and not, the
+//! source spread and not (N-1, N-2).
 
-use etherparse::{NetSlice, SlicedPacket};
-use tables::template::{TemplateSpec, Tunnel};
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use tables::template::{GueVariant, TemplateSpec, Tunnel};
 use tables::{Family, PortId};
 
-use super::outer::{ID, expected, sent, spec, template};
+use super::outer::{ID, SPREAD4, SPREAD6, expected, sent, spec, template};
 use crate::frames::{L4, packet};
 
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
-const TUNNELS: [Tunnel; 3] =
-    [Tunnel::Ipip, Tunnel::Gre { key: None }, Tunnel::Gre { key: Some(0xDEAD_BEEF) }];
+const TUNNELS: [Tunnel; 5] = [
+    Tunnel::Ipip,
+    Tunnel::Gre { key: None },
+    Tunnel::Gre { key: Some(0xDEAD_BEEF) },
+    Tunnel::Gue { port: 6080, variant: GueVariant::Zero },
+    Tunnel::Gue { port: 60_800, variant: GueVariant::One },
+];
 
 fn every_spec() -> impl Iterator<Item = TemplateSpec> {
     let pairs = FAMILIES.into_iter().flat_map(|inner| FAMILIES.map(|outer| (inner, outer)));
     let tunnels = pairs.flat_map(|(inner, outer)| TUNNELS.map(|t| spec(inner, outer, t)));
-    tunnels.flat_map(|spec| [0, 9, 4095].map(|vlan| TemplateSpec { vlan, ..spec.clone() }))
+    let spread = tunnels.flat_map(|spec| {
+        let prefix = if spec.source.is_ipv4() { SPREAD4 } else { SPREAD6 };
+        [None, prefix.parse().ok()].map(|entropy| TemplateSpec { entropy, ..spec.clone() })
+    });
+    spread.flat_map(|spec| [0, 9, 4095].map(|vlan| TemplateSpec { vlan, ..spec.clone() }))
 }
 
 #[test]
@@ -40,7 +50,14 @@ fn strict(out: &[u8], spec: &TemplateSpec) {
             assert_eq!(header.header_checksum, header.calc_header_checksum());
             assert!(header.dont_fragment);
         }
-        NetSlice::Ipv6(ip) => assert_eq!(ip.header().hop_limit(), spec.ttl),
+        NetSlice::Ipv6(ip) => {
+            assert_eq!(ip.header().hop_limit(), spec.ttl);
+            if let Some(TransportSlice::Udp(udp)) = sliced.transport {
+                let header = udp.to_header();
+                let sum = header.calc_checksum_ipv6(&ip.header().to_header(), udp.payload());
+                assert_eq!(Ok(header.checksum), sum.map_err(|_| ()));
+            }
+        }
         NetSlice::Arp(_) => panic!("not IP"),
     }
 }

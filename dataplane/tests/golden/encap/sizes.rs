@@ -1,14 +1,19 @@
 //! Lengths: padding, options, the exact fit and one byte more, buffers without room.
 
 use dataplane::io::mem::MemFrame;
-use tables::template::{TemplateSpec, Tunnel};
+use tables::template::{GueVariant, TemplateSpec, Tunnel};
 use tables::{Family, Outcome};
 
 use super::outer::{ID, apply, expected, sent, spec};
 use crate::frames::{L4, packet, padded, with};
 
-const TUNNELS: [(Tunnel, usize); 3] =
-    [(Tunnel::Ipip, 0), (Tunnel::Gre { key: None }, 4), (Tunnel::Gre { key: Some(1) }, 8)];
+const TUNNELS: [(Tunnel, usize); 5] = [
+    (Tunnel::Ipip, 0),
+    (Tunnel::Gre { key: None }, 4),
+    (Tunnel::Gre { key: Some(1) }, 8),
+    (Tunnel::Gue { port: 6080, variant: GueVariant::Zero }, 12),
+    (Tunnel::Gue { port: 6080, variant: GueVariant::One }, 8),
+];
 const FAMILIES: [(Family, usize); 2] = [(Family::V4, 20), (Family::V6, 40)];
 
 #[test]

@@ -1,14 +1,12 @@
 //! IPv4 headers, protocols and fragments.
 
-use std::net::IpAddr;
-
 use dataplane::parse::Fragment::{First, Later, Whole};
 use dataplane::parse::{self, Parsed};
 use tables::PacketClass::{Esp, Gre, Icmp, Other, Tcp, Udp, UdpFragment};
 use tables::{Family, Flow, Outcome};
 
 use super::Expect::{Ends, Faulty, Reads};
-use super::{check, icmp4, tcp4, tcp6, udp4};
+use super::{check, icmp4, tcp4, udp4};
 use crate::frames::*;
 
 #[test]
@@ -108,22 +106,4 @@ fn every_field_of_an_ipv4_packet() {
         fault: None,
     };
     assert_eq!(parse::frame(&frame, &port(7)), Ok(expected));
-}
-
-#[test]
-fn our_own_tunnels_are_known_by_source_and_protocol() {
-    let ours: [IpAddr; 2] = [CLIENT4.into(), CLIENT6.into()];
-    for (frame, proto, expected) in [
-        (tcp4(), 4, true),
-        (tcp4(), 41, true),
-        (tcp4(), 47, true),
-        (tcp4(), 6, false),
-        (tcp4(), 17, false),
-        (tcp6(), 41, true),
-    ] {
-        let at = if frame[12] == 8 { 23 } else { 20 };
-        let parsed = parse::frame(&with(frame, &[(at, proto)]), &port(0)).expect("reads");
-        assert_eq!(parse::is_loop(&parsed, &ours), expected, "{proto}");
-        assert!(!parse::is_loop(&parsed, &[VIP4.into()]), "another's tunnel");
-    }
 }

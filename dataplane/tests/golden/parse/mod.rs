@@ -3,6 +3,7 @@
 mod ipv4;
 mod ipv6;
 mod link;
+mod loop_guard;
 mod transport;
 
 use dataplane::parse::{self, Fragment, Parsed};

@@ -35,6 +35,10 @@ impl Io for CaptureIo {
         self.dpdk.transmit(PortId(0), frames);
     }
 
+    fn copy(&mut self, pieces: &[&[u8]]) -> Option<Mbuf> {
+        self.dpdk.copy(pieces)
+    }
+
     fn punt(&mut self, _: PortId, _: Mbuf) -> Result<(), Punt> {
         if self.has_host { Ok(()) } else { Err(Punt::NoInterface) }
     }

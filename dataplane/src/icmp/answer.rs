@@ -137,11 +137,15 @@ pub(super) fn too_big<F: Frame>(
     let link = Link::answering(frame.bytes(), link, mac, ends.ether_type())?;
     let bytes = link.move_in_front(frame, packet.start, front, quoted)?;
     let (header, message) = bytes.split_at_mut_checked(ends.header())?;
-    // Internetwork control (RFC 1812, 4.3.2.5); not to be fragmented, so that it needs no number.
-    let ip = Ip { tos: 0xC0, identity: [0, 0, 0x40, 0], payload: message.len() };
+    let (kind, code, tos) = match ends {
+        // Internetwork control (RFC 1812, 4.3.2.5).
+        Ends::V4(..) => (3, 4, 0xC0),
+        Ends::V6(..) => (2, 0, 0),
+    };
+    // Not to be fragmented, so that it needs no number (RFC 6864).
+    let ip = Ip { tos, identity: [0, 0, 0x40, 0], payload: message.len() };
     ends.write(header, &ip)?;
     let [m0, m1] = mtu.to_be_bytes();
-    let (kind, code) = if matches!(ends, Ends::V4(..)) { (3, 4) } else { (2, 0) };
     *message.first_chunk_mut::<MESSAGE>()? = [kind, code, 0, 0, 0, 0, m0, m1];
     let sum = checksum::sum(message) + ends.pseudo_sum(message.len());
     write_checksum(message, checksum::of(sum))

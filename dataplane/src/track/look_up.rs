@@ -23,16 +23,19 @@ pub(super) fn look_up<F>(
 ) {
     let view = View { tables, now };
     let mut burst = Burst::default();
+    let mut hits = 0;
     for (index, packet) in (0..).zip(&mut batch.0) {
         match packet.outcome {
-            None if packet.parsed.quotes() => quoted::follow(packet, table, view),
+            None if packet.parsed.quotes() => {
+                hits += usize::from(quoted::follow(packet, table, view));
+            }
             None => burst.aim(packet, index, table, tables),
             Some(_) => {}
         }
     }
     burst.find(table, view);
     burst.conclude(batch);
-    let mut hits = burst.count(|found| matches!(found, Found::Hit(..)));
+    hits += burst.count(|found| matches!(found, Found::Hit(..)));
     if burst.count(|found| found == Found::Miss) > 0 {
         hits += look_up_before(batch, table, view);
     }

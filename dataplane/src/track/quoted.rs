@@ -8,11 +8,11 @@ use crate::batch::{Entry, Packet, Why};
 
 /// Gives an error its connection's backend, if that has an entry: the one that a whole packet of
 /// the connection would have, else the one that a fragment would have. It is only looked at:
-/// nothing is made, replaced or refreshed. Without an entry selection decides, by the same flow.
+/// nothing is made, replaced or refreshed. False: it has none, and selection decides by its flow.
 #[cold]
 #[inline(never)]
-pub(super) fn follow<F>(packet: &mut Packet<F>, table: &ConnectionTable, view: View<'_>) {
-    let Some(service) = view.tables.service(packet.service) else { return };
+pub(super) fn follow<F>(packet: &mut Packet<F>, table: &ConnectionTable, view: View<'_>) -> bool {
+    let Some(service) = view.tables.service(packet.service) else { return false };
     let found =
         keys(packet, service, view.now).find_map(|key| table.peek(&key, view.tables, view.now));
     if let Some(value) = found {
@@ -20,6 +20,7 @@ pub(super) fn follow<F>(packet: &mut Packet<F>, table: &ConnectionTable, view: V
         packet.why = Why::Quoted;
         packet.entry = Entry::Hit;
     }
+    found.is_some()
 }
 
 /// The keys under which the connection may have been entered, the likeliest first.

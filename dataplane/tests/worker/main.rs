@@ -2,5 +2,6 @@
 
 mod balance;
 mod distribution;
+mod icmp;
 mod rig;
 mod workers;

@@ -41,7 +41,7 @@ pub(crate) fn tables(weights: &[u32], unresolved: Option<usize>) -> Tables {
     }
 }
 
-fn port() -> Port {
+pub(crate) fn port() -> Port {
     let addresses = Box::new([OUR_TUNNEL.into()]);
     Port {
         name: "uplink".into(),
@@ -88,22 +88,32 @@ fn service(pool: Arc<Pool>) -> Service {
 fn templates(backend: u8, resolved: bool) -> Box<[Template; 2]> {
     Box::new([Family::V4, Family::V6].map(|inner| {
         Template::new(&TemplateSpec {
-            port: PortId(0),
-            src_mac: OURS,
             next_hop: resolved.then_some(ROUTER),
-            vlan: 0,
-            mtu: MTU,
-            fragment_oversize: false,
-            source: OUR_TUNNEL.into(),
             destination: [10, 1, 0, backend].into(),
-            entropy: None,
-            tunnel: Tunnel::Ipip,
             inner,
-            dscp: Dscp::Copy,
-            ttl: 64,
+            ..spec()
         })
         .expect("one family")
     }))
+}
+
+/// The way to backend 0.
+pub(crate) fn spec() -> TemplateSpec {
+    TemplateSpec {
+        port: PortId(0),
+        src_mac: OURS,
+        next_hop: Some(ROUTER),
+        vlan: 0,
+        mtu: MTU,
+        fragment_oversize: false,
+        entropy: None,
+        source: OUR_TUNNEL.into(),
+        destination: [10, 1, 0, 0].into(),
+        tunnel: Tunnel::Ipip,
+        inner: Family::V4,
+        dscp: Dscp::Copy,
+        ttl: 64,
+    }
 }
 
 /// A worker, and what it counts.
@@ -111,6 +121,7 @@ pub(crate) struct Rig {
     pub worker: Worker<MemIo>,
     pub publisher: Publisher<Tables>,
     pub counters: Arc<Counters>,
+    pub paths: Arc<PathMtus>,
 }
 
 impl Rig {
@@ -138,7 +149,7 @@ impl Rig {
                 observer: (),
                 batch: Default::default(),
             };
-            Self { worker, publisher, counters }
+            Self { worker, publisher, counters, paths: Arc::clone(&paths) }
         };
         (0..workers).map(rig).collect()
     }

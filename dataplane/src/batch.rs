@@ -70,6 +70,8 @@ pub struct Packet<F> {
     pub frame: F,
     /// The port that it arrived on.
     pub port: PortId,
+    /// Whether it was held for its first fragment (S-6).
+    pub waited: bool,
     /// What the parser read.
     pub parsed: Parsed,
     /// The rule that took it; valid once classified.
@@ -98,6 +100,7 @@ impl<F> Packet<F> {
         Self {
             frame,
             port,
+            waited: false,
             parsed: Parsed::default(),
             rule: RuleId::default(),
             service: ServiceId::default(),

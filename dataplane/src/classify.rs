@@ -34,7 +34,8 @@ fn classify<F>(packet: &mut Packet<F>, tables: &Tables) -> Result<(), Outcome> {
     }
 }
 
-/// The port that rules are matched by: none where the frame holds none (F-2).
+/// The port that rules are matched by: none where the packet has none, and none is known from its
+/// first fragment (F-2, S-6).
 fn rule_port<F>(packet: &Packet<F>) -> Option<u16> {
     let has_ports = matches!(packet.parsed.flow.proto(), TCP | UDP)
         && packet.parsed.fragment != Fragment::Later
@@ -44,14 +45,13 @@ fn rule_port<F>(packet: &Packet<F>) -> Option<u16> {
     has_ports.then(|| packet.parsed.flow.dport())
 }
 
-/// Why a packet to a claimed address has no rule (F-4). A fault says more than a missing rule,
-/// and a later fragment of TCP may have one that only its first fragment could tell (S-6).
+/// Why a packet to a claimed address has no rule (F-4). A fault says more than a missing rule.
 fn unruled<F>(packet: &Packet<F>) -> Outcome {
-    packet.parsed.fault.or(lost_fragment(packet)).unwrap_or(Outcome::VipNoRule)
+    packet.parsed.fault.unwrap_or(Outcome::VipNoRule)
 }
 
 fn take<F>(packet: &mut Packet<F>, id: RuleId, tables: &Tables) -> Result<(), Outcome> {
-    if let Some(outcome) = packet.parsed.fault.or(lost_fragment(packet)) {
+    if let Some(outcome) = packet.parsed.fault {
         return Err(outcome);
     }
     let rule = tables.rules.rule(id).ok_or(Outcome::VipNoRule)?;
@@ -61,10 +61,4 @@ fn take<F>(packet: &mut Packet<F>, id: RuleId, tables: &Tables) -> Result<(), Ou
     packet.rule = id;
     packet.service = rule.service;
     Ok(())
-}
-
-/// Later fragments of TCP follow their first one, which is not remembered here (S-6).
-fn lost_fragment<F>(packet: &Packet<F>) -> Option<Outcome> {
-    let lost = packet.parsed.flow.proto() == TCP && packet.parsed.fragment == Fragment::Later;
-    lost.then_some(Outcome::FragmentNoFirst)
 }

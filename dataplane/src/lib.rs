@@ -4,6 +4,7 @@
 //! leaves its result in it:
 //!
 //! - [`parse`]: frame → [`Parsed`](parse::Parsed), or an outcome;
+//! - [`fragment`]: later fragments follow their first one, or wait for it (S-6);
 //! - [`classify`]: destination → rule, service (F-1 to F-4);
 //! - [`track`]: the connection table (D-2 to D-4);
 //! - [`select`]: Maglev, for what is not tracked (S-1, S-2);
@@ -17,6 +18,7 @@
 pub mod batch;
 pub mod classify;
 pub mod encap;
+pub mod fragment;
 pub mod icmp;
 pub mod idle;
 pub mod io;

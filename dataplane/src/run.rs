@@ -7,7 +7,7 @@ use tables::Tick;
 
 use crate::idle::{Idle, Sleeper};
 use crate::io::Io;
-use crate::tx::Observe;
+use crate::tx::{self, Observe};
 use crate::worker::Worker;
 
 /// Takes steps until `stop` is set. `start` is where the ticks of all workers begin.
@@ -26,5 +26,17 @@ pub fn run<I: Io, O: Observe<I::Frame>>(
             std::thread::sleep(pause);
         }
     }
+    worker.finish();
     worker.tables.offline();
+}
+
+impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
+    /// Ends what is still held, so that all that was received has ended (D-7). For a worker that
+    /// takes no more steps.
+    pub fn finish(&mut self) {
+        let counters = self.counters.worker(self.number);
+        while self.fragments.give_up(&mut self.batch, counters) {
+            tx::stage(&mut self.batch, &mut self.io, counters, &mut self.observer);
+        }
+    }
 }

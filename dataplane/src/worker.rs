@@ -8,6 +8,7 @@ use tables::{Counters, Tables, Tick};
 
 use crate::batch::Batch;
 use crate::encap::Identifiers;
+use crate::fragment::Fragments;
 use crate::icmp::Messenger;
 use crate::io::Io;
 use crate::track::Tracker;
@@ -20,6 +21,8 @@ pub struct Worker<I: Io, O = ()> {
     pub io: I,
     /// The newest Tables (D-5).
     pub tables: Reader<Tables>,
+    /// First fragments, shared by all workers, and this one's that wait for theirs (S-6).
+    pub fragments: Fragments<I::Frame>,
     /// The connection table, shared by all workers, and this one's insert limit (D-3, D-4).
     pub tracker: Tracker,
     /// Everyone's counters; this worker writes its own.
@@ -41,12 +44,14 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
     pub fn step(&mut self, now: Tick) -> usize {
         let counters = self.counters.worker(self.number);
         let batch = &mut self.batch;
+        let released = self.fragments.release(batch, now, counters);
         self.io.receive(batch);
-        let received = batch.0.len();
+        let received = batch.0.len() - released;
         counters.add(Event::Received, received as u64);
 
         let tables = self.tables.current();
         parse::stage(batch, tables);
+        self.fragments.stage(batch, tables, now, counters);
         classify::stage(batch, tables);
         self.tracker.look_up(batch, tables, now, counters);
         select::stage(batch, tables);
@@ -59,6 +64,6 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         let (sent, dropped) = self.io.forward_from_host();
         counters.add(Event::FromHost, sent + dropped);
         counters.add(Event::FromHostDropped, dropped);
-        received + (sent + dropped) as usize
+        released + received + (sent + dropped) as usize
     }
 }

@@ -129,6 +129,7 @@ fn selection(report: &Report, result: &PacketResult) -> String {
                 "as for the connection that it is about: its entry, else the hash of {fields} (S-7)"
             )
         }
+        Decision::Fragment => format!("as for its first fragment, by {fields} (S-6)"),
         Decision::Undecided => format!("the hash of {fields} has nobody to pick from (S-1)"),
     }
 }

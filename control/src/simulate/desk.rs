@@ -19,6 +19,10 @@ pub trait Desk {
     /// is held (a fragment that waits for its first).
     fn step(&mut self, port: PortId, frame: &[u8], now: Tick) -> Option<Report>;
 
+    /// Those that were held and are no longer, since this was asked last: forwarded behind their
+    /// first fragment, or dropped without one. In the order in which they left.
+    fn released(&mut self) -> Vec<Report>;
+
     /// The entries that are live at `now` by the Tables in force.
     fn live(&mut self, now: Tick) -> Vec<LiveEntry>;
 }
@@ -40,6 +44,8 @@ pub struct Report {
     pub class: PacketClass,
     /// Its five-tuple, as the parser read it.
     pub flow: Flow,
+    /// Its datagram's identification, 0 where it has none.
+    pub fragment_id: u32,
 }
 
 /// Why a packet goes where it goes.
@@ -52,6 +58,8 @@ pub enum Decision {
     Tracked,
     /// By the selection hash (S-2).
     Selected,
+    /// As its first fragment was (S-6).
+    Fragment,
     /// An error: by the connection that it is about (S-7).
     Quoted,
 }

@@ -34,7 +34,7 @@ pub struct PacketResult {
     pub rule: Option<String>,
     /// The backend that it was sent to, `group/name`.
     pub backend: Option<String>,
-    /// tracked, selected, quoted, no_eligible_backend, no_rule, malformed; else the outcome's name.
+    /// tracked, selected, quoted, fragment, no_eligible_backend, no_rule, malformed; else the outcome's name.
     pub why: &'static str,
     /// What became of its entry.
     pub entry: EntryFate,
@@ -50,6 +50,10 @@ pub struct PacketResult {
     pub last_resort: bool,
     /// Entries that draining deadlines have ended since the last event.
     pub entries_removed: usize,
+    /// Fragments that waited until this packet came: for it, or in vain. Each is the whole result
+    /// of the event that brought it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<PacketResult>,
 }
 
 /// Where a packet went.
@@ -151,6 +155,7 @@ impl PacketResult {
             pool: PoolName::None,
             last_resort: false,
             entries_removed: 0,
+            released: Vec::new(),
         }
     }
 
@@ -193,6 +198,7 @@ fn verdict(report: &Report) -> (Verdict, &'static str) {
     let why = match report.outcome {
         Outcome::Forwarded => match report.decision {
             Decision::Tracked => "tracked",
+            Decision::Fragment => "fragment",
             Decision::Quoted => "quoted",
             Decision::Selected | Decision::Undecided => "selected",
         },

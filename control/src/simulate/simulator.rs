@@ -1,5 +1,6 @@
 //! Controller and desk under a virtual clock.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,15 @@ pub struct Simulator<D> {
     controller: Controller,
     /// The file in force, as it was written.
     file: Arc<Config>,
+    /// Packets that are held, in the order of their arrival.
+    held: Vec<Held>,
+}
+
+/// A fragment that waits for its first one.
+struct Held {
+    event: usize,
+    at: String,
+    datagram: (IpAddr, IpAddr, u32),
 }
 
 /// Why a simulation cannot go on.
@@ -62,7 +72,7 @@ impl<D: Desk> Simulator<D> {
         let config = Arc::new(setting::completed(&file));
         let wiring = setting::wiring(&config);
         let (controller, tables) = Controller::new(config, wiring, CLOCK, Duration::ZERO)?;
-        let mut new = Self { desk, controller, file: Arc::new(file) };
+        let mut new = Self { desk, controller, file: Arc::new(file), held: Vec::new() };
         new.desk.publish(tables);
         Ok(new)
     }
@@ -152,7 +162,33 @@ impl<D: Desk> Simulator<D> {
         result.event = event.number;
         result.at.clone_from(&event.at_text);
         result.entries_removed = ended;
+        result.released = self.released();
+        if report.is_none() {
+            self.hold(event, packet);
+        }
         Ok(EventResult::Packet(Box::new(result)))
+    }
+
+    fn hold(&mut self, event: &Event, packet: &Packet) {
+        let id = packet.fragment.map_or(0, |(_, id)| id);
+        let datagram = (packet.tuple.src, packet.tuple.dst, id);
+        self.held.push(Held { event: event.number, at: event.at_text.clone(), datagram });
+    }
+
+    /// What is no longer held. Fragments of one datagram leave in the order of their arrival.
+    fn released(&mut self) -> Vec<PacketResult> {
+        let reports = self.desk.released();
+        reports.iter().map(|report| self.released_one(report)).collect()
+    }
+
+    fn released_one(&mut self, report: &Report) -> PacketResult {
+        let mut result = self.describe(Some(report));
+        let datagram = (report.flow.src(), report.flow.dst(), report.fragment_id);
+        if let Some(place) = self.held.iter().position(|held| held.datagram == datagram) {
+            let held = self.held.remove(place);
+            (result.event, result.at) = (held.event, held.at);
+        }
+        result
     }
 
     fn change(

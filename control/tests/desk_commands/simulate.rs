@@ -61,6 +61,42 @@ fn f4_packets_that_no_rule_takes_are_dropped_or_the_hosts() {
 }
 
 #[test]
+fn s6_fragments_are_held_and_listed_with_the_packet_that_ends_their_waiting() {
+    let files = Files::new();
+    let later = |at, id| {
+        let ends = "src = \"198.51.100.7\", dst = \"203.0.113.10\"";
+        let part = format!("fragment = \"middle\", id = {id}");
+        event(at, &format!("packet = {{ protocol = \"tcp\", {ends}, {part} }}"))
+    };
+    let first = tcp("1100ms", 80, "A").replace("flags", "fragment = \"first\", id = 7, flags");
+    let scenario = [
+        up("0s", "rack-a/a1"),
+        later("1s", 7),
+        later("1s", 8),
+        first,
+        later("1200ms", 7),
+        tcp("3s", 80, "A"),
+    ];
+    let found = lines(&simulate(&files, &scenario.concat()));
+    let told = |of: &Value| {
+        ["verdict", "why", "entry", "backend"].map(|key| of[key].as_str().unwrap_or("-").to_owned())
+    };
+    let held = ["held", "fragment", "none", "-"];
+    let follows = ["forward", "fragment", "hit", "rack-a/a1"];
+    assert_eq!([told(&found[1]), told(&found[2])], [held, held]);
+    assert_eq!(told(&found[3]), ["forward", "selected", "created", "rack-a/a1"]);
+    assert_eq!(found[3]["released"].as_array().map(Vec::len), Some(1));
+    assert_eq!(found[3]["released"][0]["event"], 1);
+    assert_eq!(told(&found[3]["released"][0]), follows);
+    assert_eq!(
+        (told(&found[4]), &found[4]["released"]),
+        (follows.map(str::to_owned), &Value::Null)
+    );
+    assert_eq!(found[5]["released"][0]["event"], 2);
+    assert_eq!(told(&found[5]["released"][0]), ["drop", "fragment_no_first", "none", "-"]);
+}
+
+#[test]
 fn t13_a_drain_ends_its_entries_when_its_deadline_comes() {
     let files = Files::new();
     files.write(

@@ -22,7 +22,7 @@ impl FlowLabels {
     pub fn of(&self, parsed: &Parsed) -> FlowLabel {
         let fields = match parsed.fragment {
             Fragment::Whole => FieldSet::FIVE_TUPLE,
-            _ => FieldSet::THREE_TUPLE,
+            Fragment::First | Fragment::Later | Fragment::Follows => FieldSet::THREE_TUPLE,
         };
         let words = parsed.flow.key(fields, ServiceId(0)).v6_words();
         let mixed = words.iter().fold(self.0, |mixed, word| mix(mixed ^ word));

@@ -24,24 +24,30 @@ pub(super) fn payload(bytes: &[u8], port: &Port) -> Result<(Family, usize), Outc
         return Err(Outcome::NotOurMac);
     }
     let (vlan, ether_type, l3) = tag(bytes, be16(t0, t1))?;
-    if vlan != port.vlan {
+    // A second tag is a VLAN within that VLAN, which is not the port's either (N-4).
+    if vlan != port.vlan || l3 == TAGGED && is_tag(ether_type) {
         return Err(Outcome::WrongVlan);
     }
     match ether_type {
         IPV4 if ours => Ok((Family::V4, l3)),
         IPV6 if ours => Ok((Family::V6, l3)),
-        // ARP, LLDP, a second tag; or IP to a group, neighbour discovery say.
+        // ARP, LLDP; or IP to a group, neighbour discovery say.
         _ => Err(Outcome::Host),
     }
 }
 
 /// VLAN id, ethertype and where the payload starts. A priority tag has id 0, so it counts as
-/// untagged (N-4). A second tag is left as the ethertype of what the first one holds.
+/// untagged (N-4).
 #[inline]
 fn tag(bytes: &[u8], ether_type: u16) -> Result<(u16, u16, usize), Outcome> {
-    if !matches!(ether_type, VLAN | SERVICE_VLAN) {
+    if !is_tag(ether_type) {
         return Ok((0, ether_type, UNTAGGED));
     }
     let [c0, c1, t0, t1] = *chunk(bytes, UNTAGGED).ok_or(Outcome::MalformedIp)?;
     Ok((be16(c0, c1) & 0x0FFF, be16(t0, t1), TAGGED))
+}
+
+#[inline(always)]
+fn is_tag(ether_type: u16) -> bool {
+    matches!(ether_type, VLAN | SERVICE_VLAN)
 }

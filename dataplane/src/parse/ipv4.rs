@@ -4,7 +4,7 @@ use tables::{Flow, Outcome, PacketClass};
 
 use super::bytes::{be16, chunk};
 use super::transport::{self, Transport};
-use super::{Fragment, Icmp, Parsed, icmp};
+use super::{Fragment, Icmp, Parsed, address, icmp};
 
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -14,7 +14,7 @@ const OFFSET: u16 = 0x1FFF;
 #[inline]
 pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     let header: &[u8; 20] = chunk(bytes, l3).ok_or(Outcome::MalformedIp)?;
-    let [first, tos, n0, n1, i0, i1, f0, f1, _, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
+    let [first, tos, n0, n1, i0, i1, f0, f1, ttl, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
         *header;
     let header_length = usize::from(first & 0x0F) * 4;
     let length = be16(n0, n1);
@@ -36,11 +36,12 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         length,
         fragment,
         fragment_id: u32::from(be16(i0, i1)),
+        chained: false,
         syn,
         tos,
         dont_fragment: flags & DONT_FRAGMENT != 0,
         icmp: Icmp::Other,
-        fault,
+        fault: address::v4([s0, s1, s2, s3], [d0, d1, d2, d3], ttl).or(fault),
     };
     if class == PacketClass::Icmp {
         icmp::v4(&mut parsed, payload);

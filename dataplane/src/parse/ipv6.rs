@@ -4,7 +4,7 @@ use tables::{Flow, Outcome, PacketClass};
 
 use super::bytes::{be16, chunk};
 use super::transport::{self, Transport};
-use super::{Fragment, Icmp, Parsed, icmp};
+use super::{Fragment, Icmp, Parsed, address, icmp};
 
 const HEADER: usize = 40;
 
@@ -22,7 +22,7 @@ const MAX_EXTENSIONS: usize = 8;
 #[inline]
 pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     let header: &[u8; HEADER] = chunk(bytes, l3).ok_or(Outcome::MalformedIp)?;
-    let [v0, v1, _, _, n0, n1, next, _, addresses @ ..] = header;
+    let [v0, v1, _, _, n0, n1, next, hop_limit, addresses @ ..] = header;
     let payload_length = usize::from(be16(*n0, *n1));
     // Length 0 is a jumbogram or an empty packet: neither is for a backend.
     if v0 >> 4 != 6 || payload_length == 0 {
@@ -43,11 +43,12 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         length,
         fragment: chain.fragment,
         fragment_id: chain.fragment_id,
+        chained: chain.chained,
         syn,
         tos: v0 << 4 | v1 >> 4,
         dont_fragment: true,
         icmp: Icmp::Other,
-        fault,
+        fault: address::v6(source, destination, *hop_limit).or(fault),
     };
     if class == PacketClass::Icmp {
         icmp::v6(&mut parsed, payload.get(chain.at..).unwrap_or_default());
@@ -82,6 +83,8 @@ struct Chain {
     fragment_id: u32,
     /// A fragment header was seen, even that of an atomic fragment (RFC 6946).
     fragmented: bool,
+    /// What the fragment header names next is another extension header.
+    chained: bool,
     broken: bool,
 }
 
@@ -115,6 +118,7 @@ impl Chain {
             _ => Fragment::Later,
         };
         self.fragment_id = u32::from_be_bytes(*id);
+        self.chained = is_extension(*next);
         !std::mem::replace(&mut self.fragmented, true) && self.advance(*next, 8, payload)
     }
 
@@ -136,6 +140,7 @@ fn walk(payload: &[u8], proto: u8) -> Chain {
         fragment: Fragment::Whole,
         fragment_id: 0,
         fragmented: false,
+        chained: false,
         broken: false,
     };
     if is_extension(proto) {

@@ -1,14 +1,15 @@
 //! Frame → what the stages need to know of it. Never reads past the frame.
 //!
 //! In the order of the bytes: `ethernet` (addresses, VLAN tag), `ipv4` or `ipv6` (lengths,
-//! fragments, extension headers), `transport` (ports, class), `icmp` (errors about a connection). How
-//! strict each is, is the table in `docs/strictness.md` (N-7).
+//! fragments, extension headers), `address` (sources and hops), `transport` (ports, class), `icmp`
+//! (errors about a connection). How strict each is, is the table in `docs/strictness.md` (N-7).
 //!
 //! An `Err` ends the packet's way. What is wrong *behind* the IP header is no error but a
 //! [`Parsed::fault`], since it is not ours to judge unless a rule claims the address.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod address;
 mod bytes;
 mod ethernet;
 mod icmp;
@@ -36,6 +37,8 @@ pub enum Fragment {
     First,
     /// A later one: it has none.
     Later,
+    /// A later one of TCP whose first one is known (S-6): its ports are that one's.
+    Follows,
 }
 
 /// What the parser read.
@@ -58,6 +61,9 @@ pub struct Parsed {
     pub fragment: Fragment,
     /// IPv4 identification, or the fragment header's; 0 where there is none.
     pub fragment_id: u32,
+    /// A fragment with an extension header behind its fragment header: only the datagram's first
+    /// one has the protocol (IPv6).
+    pub chained: bool,
     /// TCP with SYN set.
     pub syn: bool,
     /// DSCP and ECN: IPv4 TOS or IPv6 traffic class.

@@ -21,7 +21,7 @@ impl TableKey {
     }
 
     #[inline]
-    pub(super) fn hash<const W: usize>(&self, words: &[u64; W]) -> u64 {
+    pub(crate) fn hash<const W: usize>(&self, words: &[u64; W]) -> u64 {
         let mut hasher = self.0.build_hasher();
         let (pairs, rest) = words.as_chunks::<2>();
         for [a, b] in pairs {

@@ -78,7 +78,7 @@ mod quoted;
 mod record;
 mod region;
 mod simd;
-mod sync;
+pub(crate) mod sync;
 mod table;
 mod value;
 mod walk;

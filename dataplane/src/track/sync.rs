@@ -1,13 +1,13 @@
 //! Where this module's atomics come from, so that loom can stand in for them.
 
 #[cfg(not(loom))]
-pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(loom)]
-pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Lets another thread go on; a hint on hardware, a scheduling point in a model.
-pub(super) fn pause() {
+pub(crate) fn pause() {
     #[cfg(not(loom))]
     std::hint::spin_loop();
     #[cfg(loom)]

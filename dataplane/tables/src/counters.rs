@@ -52,6 +52,14 @@ events! {
     EntryDenied = "entry_denied",
     /// Entries not written because another worker was writing, or is on newer Tables.
     EntryContended = "entry_contended",
+    /// First fragments remembered (S-6).
+    FragmentFirst = "fragment_first",
+    /// First fragments remembered in place of another that may still have been asked for.
+    FragmentEvicted = "fragment_evicted",
+    /// First fragments not remembered because other workers were writing.
+    FragmentContended = "fragment_contended",
+    /// Later fragments that had to wait for their first one.
+    FragmentHeld = "fragment_held",
     /// ICMP messages of our own that were sent: too big, and echo replies.
     IcmpSent = "icmp_sent",
     /// The same, not sent because icmp_rate of them were.
@@ -69,6 +77,7 @@ const EVENTS: usize = Event::ALL.len();
 pub struct WorkerCounters {
     outcomes: [AtomicU64; Outcome::COUNT],
     events: [AtomicU64; EVENTS],
+    held: AtomicU64,
 }
 
 impl Default for WorkerCounters {
@@ -76,6 +85,7 @@ impl Default for WorkerCounters {
         Self {
             outcomes: [const { AtomicU64::new(0) }; Outcome::COUNT],
             events: [const { AtomicU64::new(0) }; EVENTS],
+            held: AtomicU64::new(0),
         }
     }
 }
@@ -97,6 +107,12 @@ impl WorkerCounters {
     #[inline]
     pub fn add(&self, event: Event, n: u64) {
         add(&self.events[event as usize], n);
+    }
+
+    /// How many packets the worker holds now: received, but not ended (D-7).
+    #[inline]
+    pub fn set_held(&self, packets: usize) {
+        self.held.store(packets as u64, Relaxed);
     }
 }
 
@@ -129,6 +145,12 @@ impl Counters {
     /// How often this happened, over all workers.
     pub fn event(&self, event: Event) -> u64 {
         self.sum(|w| &w.events[event as usize])
+    }
+
+    /// How many packets are held now, over all workers: what was received is the sum of the
+    /// outcomes and of these.
+    pub fn held(&self) -> u64 {
+        self.sum(|w| &w.held)
     }
 
     /// The sum over all outcomes.

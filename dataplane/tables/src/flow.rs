@@ -138,6 +138,13 @@ impl Flow {
         Self { words: [s0, s1, d0, d1, tail(proto, sport, dport)], family: Family::V6 }
     }
 
+    /// The same addresses with another protocol and other ports: what a later fragment takes over
+    /// from its first one (S-6).
+    pub fn carrying(mut self, proto: u8, sport: u16, dport: u16) -> Self {
+        self.words[TAIL] = tail(proto, sport, dport);
+        self
+    }
+
     /// The address family.
     pub fn family(&self) -> Family {
         self.family

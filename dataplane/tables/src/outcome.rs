@@ -53,14 +53,20 @@ outcomes! {
     MalformedIp = "malformed_ip",
     /// A TCP, UDP or ICMP header that is too short or contradicts itself.
     MalformedL4 = "malformed_l4",
+    /// To an address that a rule claims, from one that no packet on a wire comes from, or from itself.
+    MartianSource = "martian_source",
+    /// To an address that a rule claims, with no hop left.
+    TtlExpired = "ttl_expired",
     /// To an address that a rule claims, but no rule takes it (F-4).
     VipNoRule = "vip_no_rule",
     /// The client is not in the rule's client_allow.
     ClientDenied = "client_denied",
     /// Nobody was eligible (E-1, E-4, E-6).
     NoEligibleBackend = "no_eligible_backend",
-    /// A non-first fragment of TCP whose first fragment is not known (S-6).
+    /// A later fragment whose first one did not come in time (S-6).
     FragmentNoFirst = "fragment_no_first",
+    /// A fragment that waited for its first one and gave way to those that came later (S-6).
+    FragmentHeldFull = "fragment_held_full",
     /// Larger than the next hop's MTU after encapsulation.
     TooBig = "too_big",
     /// The same, and larger than the MTU of the port that it came in by: segments that a virtual or

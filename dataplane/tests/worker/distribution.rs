@@ -21,7 +21,7 @@ fn random_syn(state: &mut u64) -> Vec<u8> {
     *state ^= *state >> 7;
     *state ^= *state << 17;
     let [a, b, c, d, e, f, ..] = state.to_be_bytes();
-    tcp([a | 1, b, c, d], u16::from_be_bytes([e, f]), 80, true, 0)
+    tcp([1 + a % 126, b, c, d], u16::from_be_bytes([e, f]), 80, true, 0)
 }
 
 #[test]

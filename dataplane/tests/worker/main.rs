@@ -2,6 +2,9 @@
 
 mod balance;
 mod distribution;
+mod fragments;
 mod icmp;
+mod odd;
+mod pieces;
 mod rig;
 mod workers;

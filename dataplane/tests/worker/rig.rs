@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dataplane::encap::Identifiers;
+use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
@@ -55,15 +56,19 @@ pub(crate) fn port() -> Port {
     }
 }
 
-/// Service 0 takes TCP 80 and everything to VIP + 1; service 1, TCP 81, has nobody.
+/// Service 0 takes TCP 80 and everything to VIP + 1, of both families; service 1, TCP 81, has nobody.
 fn rules() -> Vec<RuleSpec> {
-    let rule = |name: &str, last, protocol, ports, service, client_allow: &[&str]| RuleSpec {
-        name: name.into(),
-        address: format!("203.0.113.{last}/32").parse().expect("a prefix"),
-        protocol,
-        ports,
-        service: ServiceId(service),
-        client_allow: client_allow.iter().map(|p| p.parse().expect("a prefix")).collect(),
+    let at =
+        |name: &str, address: &str, protocol, ports, service, client_allow: &[&str]| RuleSpec {
+            name: name.into(),
+            address: address.parse().expect("a prefix"),
+            protocol,
+            ports,
+            service: ServiceId(service),
+            client_allow: client_allow.iter().map(|p| p.parse().expect("a prefix")).collect(),
+        };
+    let rule = |name, last: u8, protocol, ports, service, clients: &_| {
+        at(name, &format!("203.0.113.{last}/32"), protocol, ports, service, clients)
     };
     let one = |port| Ports::Ranges(vec![(port, port)]);
     vec![
@@ -71,18 +76,24 @@ fn rules() -> Vec<RuleSpec> {
         rule("nobody", 10, Protocol::Tcp, one(81), 1, &[]),
         rule("closed", 10, Protocol::Tcp, one(82), 0, &["192.0.2.0/24"]),
         rule("all", 11, Protocol::L3Default, Ports::All, 0, &[]),
+        at("web6", "2001:db8:2::10/128", Protocol::Tcp, one(80), 0, &[]),
+        at("all6", "2001:db8:2::11/128", Protocol::L3Default, Ports::All, 0, &[]),
     ]
 }
 
 fn service(pool: Arc<Pool>) -> Service {
-    let row = ClassPlan {
-        select: FieldSet::FIVE_TUPLE,
-        track: Some(FieldSet::FIVE_TUPLE),
-        track_before: None,
-        syn_is_new: true,
-        lifetime: Lifetime::WhileHealthy,
+    let row = |class: PacketClass| {
+        let fields = if class.has_ports() { FieldSet::FIVE_TUPLE } else { FieldSet::THREE_TUPLE };
+        ClassPlan {
+            select: fields,
+            track: Some(fields),
+            track_before: None,
+            syn_is_new: true,
+            lifetime: Lifetime::WhileHealthy,
+        }
     };
-    Service { name: "web".into(), plan: Plan([row; 7]), idle_ticks: 80, pool, zonal: [].into() }
+    let plan = Plan(PacketClass::ALL.map(row));
+    Service { name: "web".into(), plan, idle_ticks: 80, pool, zonal: [].into() }
 }
 
 fn templates(backend: u8, resolved: bool) -> Box<[Template; 2]> {
@@ -129,8 +140,10 @@ impl Rig {
         Self::several(tables, 1).remove(0)
     }
 
-    /// Workers that share Tables and the connection table.
+    /// Workers that share Tables, the connection table and a fragment table of one bucket.
     pub(crate) fn several(tables: Tables, workers: usize) -> Vec<Self> {
+        let fragments = FragmentTable::new(4, TableKey::fixed(1), Tick::LENGTH);
+        let fragments = Arc::new(fragments);
         let tables = Arc::new(tables);
         let connections = ConnectionTable::new(20_000, 1000, Pages::Off, TableKey::fixed(1));
         let connections = Arc::new(connections.expect("maps"));
@@ -141,6 +154,7 @@ impl Rig {
             let worker = Worker {
                 io: MemIo { ports: vec![MemPort::with_host()], buffers: None },
                 tables: publisher.reader("worker"),
+                fragments: Fragments::new(Arc::clone(&fragments)),
                 tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
                 counters: Arc::clone(&counters),
                 number: 0,
@@ -156,10 +170,21 @@ impl Rig {
 
     /// Lets frames arrive and takes steps until none is left.
     pub(crate) fn send<'f>(&mut self, frames: impl IntoIterator<Item = &'f [u8]>) {
+        self.send_at(Tick(1), frames);
+    }
+
+    /// The same at another moment.
+    pub(crate) fn send_at<'f>(&mut self, now: Tick, frames: impl IntoIterator<Item = &'f [u8]>) {
         for frame in frames {
             self.worker.io.arrive(PortId(0), frame);
         }
-        while self.worker.step(Tick(1)) > 0 {}
+        while self.worker.step(now) > 0 {}
+    }
+
+    /// Whether all that was received has ended or is held (D-7).
+    pub(crate) fn balances(&self) -> bool {
+        let ended = self.counters.ended() + self.counters.held();
+        ended == self.counters.event(counters::Event::Received)
     }
 
     /// Where the frames that were sent went: the backends' numbers.

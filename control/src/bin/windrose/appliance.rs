@@ -82,6 +82,7 @@ impl Appliance {
             hosts: &to_workers,
             counters: &counters,
             connections: workers::connections(&config).map_err(Failure::Connections)?,
+            fragments: workers::fragments(),
             paths: Arc::new(PathMtus::new(Tick::LENGTH)),
             idle: workers::idle(&config),
             start,

@@ -21,6 +21,9 @@ impl Display for Summary<'_> {
         for (name, count) in outcomes.filter(|(_, count)| *count > 0) {
             writeln!(f, "  {name:<24} {count:>12}")?;
         }
-        writeln!(f, "  {:<24} {:>12}", "= received", counters.ended())
+        if counters.held() > 0 {
+            writeln!(f, "  {:<24} {:>12}", "held", counters.held())?;
+        }
+        writeln!(f, "  {:<24} {:>12}", "= received", counters.ended() + counters.held())
     }
 }

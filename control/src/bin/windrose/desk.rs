@@ -8,8 +8,10 @@ use control::simulate::desk::{Decision, Desk, EntryFate, LiveEntry, Report};
 use control::simulate::setting::CLOCK;
 use dataplane::batch::{Batch, Entry, Packet, Why};
 use dataplane::encap::Identifiers;
+use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemFrame, MemIo};
+use dataplane::parse::Fragment;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::tx::Observe;
 use dataplane::worker::Worker;
@@ -23,13 +25,20 @@ pub(crate) struct WorkerDesk {
     connections: Arc<ConnectionTable>,
 }
 
-/// Keeps what the stages found out about the last packet.
+/// Keeps what the stages found out about the last packet, and about those that had been held.
 #[derive(Default)]
-pub(crate) struct LastPacket(Option<Report>);
+pub(crate) struct LastPacket {
+    arrived: Option<Report>,
+    waited: Vec<Report>,
+}
 
 impl Observe<MemFrame> for LastPacket {
     fn packet(&mut self, packet: &Packet<MemFrame>) {
-        self.0 = Some(report(packet));
+        if packet.waited {
+            self.waited.push(report(packet));
+        } else {
+            self.arrived = Some(report(packet));
+        }
     }
 }
 
@@ -41,6 +50,7 @@ fn report<F>(packet: &Packet<F>) -> Report {
         rule: classified.then_some((packet.rule, packet.service)),
         slot: packet.slot,
         decision: match packet.why {
+            _ if packet.parsed.fragment == Fragment::Follows => Decision::Fragment,
             Why::Undecided => Decision::Undecided,
             Why::Tracked => Decision::Tracked,
             Why::Selected => Decision::Selected,
@@ -54,6 +64,7 @@ fn report<F>(packet: &Packet<F>) -> Report {
         },
         class: packet.parsed.class,
         flow: packet.parsed.flow,
+        fragment_id: packet.parsed.fragment_id,
     }
 }
 
@@ -68,6 +79,7 @@ impl WorkerDesk {
         let v4 = config.dataplane.conntrack_entries.min(enough);
         let v6 = config.dataplane.conntrack_entries_v6.min(enough);
         let connections = Arc::new(ConnectionTable::new(v4, v6, Pages::Off, TableKey::random())?);
+        let fragments = FragmentTable::new(enough as usize, TableKey::random(), CLOCK.tick_length);
         let publisher = Publisher::new(Tables::default(), 1);
         let mut ports = MemIo::new(config.ports.len().max(1));
         for port in &mut ports.ports {
@@ -76,6 +88,7 @@ impl WorkerDesk {
         let worker = Worker {
             io: ports,
             tables: publisher.reader("desk"),
+            fragments: Fragments::new(Arc::new(fragments)),
             tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
             counters: Arc::new(Counters::new(1)),
             number: 0,
@@ -103,12 +116,16 @@ impl Desk for WorkerDesk {
 
     fn step(&mut self, port: PortId, frame: &[u8], now: Tick) -> Option<Report> {
         self.worker.io.arrive(port, frame);
-        self.worker.step(now);
+        while self.worker.step(now) > 0 {}
         for port in &mut self.worker.io.ports {
             port.sent.clear();
             port.to_host.iter_mut().for_each(std::collections::VecDeque::clear);
         }
-        self.worker.observer.0.take()
+        self.worker.observer.arrived.take()
+    }
+
+    fn released(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.worker.observer.waited)
     }
 
     fn live(&mut self, now: Tick) -> Vec<LiveEntry> {

@@ -12,6 +12,7 @@ use control::plan::wiring::Wiring;
 use control::reload::{Controller, Kept};
 use control::state::Clock;
 use dataplane::encap::Identifiers;
+use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::dpdk::{DpdkIo, PortQueues};
 use dataplane::io::pcap::{self, CaptureError};
@@ -132,6 +133,7 @@ fn worker(
         Pages::Off,
         TableKey::random(),
     );
+    let fragments = FragmentTable::new(FragmentTable::ENTRIES, TableKey::random(), Tick::LENGTH);
     let clock = Clock { tick_length: Tick::LENGTH };
     let (_, tables) = Controller::new(config, wiring, clock, Duration::ZERO)?;
     let publisher = Publisher::new(tables, 1);
@@ -139,6 +141,7 @@ fn worker(
     Ok(Worker {
         io: CaptureIo { dpdk, input, has_host },
         tables: publisher.reader("worker"),
+        fragments: Fragments::new(Arc::new(fragments)),
         tracker: Tracker::new(connections, InsertLimit::per_tick(0)),
         counters,
         number: 0,
@@ -170,7 +173,8 @@ fn open(eal: &Eal, device: &str) -> Result<(DpdkIo, Mac), Failure> {
     Ok((DpdkIo::new(queues.collect(), pool), mac))
 }
 
-/// Each packet at its own time, which never goes back; returns how many there were.
+/// Each packet at its own time, which never goes back; returns how many there were. Fragments
+/// that wait for more than the last packet have waited in vain.
 fn replay(worker: &mut Worker<CaptureIo>, clock: &RxTimestamp) -> u64 {
     let mut received = 0;
     let mut first = None;
@@ -181,5 +185,7 @@ fn replay(worker: &mut Worker<CaptureIo>, clock: &RxTimestamp) -> u64 {
         worker.step(Tick::after(now, Tick::LENGTH));
         received += 1;
     }
+    while worker.step(Tick::after(now, Tick::LENGTH)) > 0 {}
+    worker.finish();
     received
 }

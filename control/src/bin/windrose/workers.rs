@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use control::model::{self, Config, Hugepages};
 use dataplane::encap::Identifiers;
+use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::idle::Idle;
 use dataplane::io::dpdk::{DpdkIo, PortQueues};
@@ -26,6 +27,7 @@ pub(crate) struct Crew<'a> {
     pub hosts: &'a [Option<WorkerSide>],
     pub counters: &'a Arc<Counters>,
     pub connections: Arc<ConnectionTable>,
+    pub fragments: Arc<FragmentTable>,
     pub paths: Arc<PathMtus>,
     pub idle: Idle,
     pub start: Instant,
@@ -60,6 +62,7 @@ impl Crew<'_> {
         let mut worker = Worker {
             io: DpdkIo::new(self.ports(queues), *self.pool),
             tables: reader,
+            fragments: Fragments::new(Arc::clone(&self.fragments)),
             tracker: Tracker::new(Arc::clone(&self.connections), InsertLimit::per_tick(0)),
             counters: Arc::clone(self.counters),
             number,
@@ -105,6 +108,12 @@ pub(crate) fn connections(config: &Config) -> std::io::Result<Arc<ConnectionTabl
     let megabytes = table.memory().bytes() >> 20;
     tracing::info!(megabytes, "connection table mapped");
     Ok(Arc::new(table))
+}
+
+/// The fragment table.
+pub(crate) fn fragments() -> Arc<FragmentTable> {
+    let key = TableKey::random();
+    Arc::new(FragmentTable::new(FragmentTable::ENTRIES, key, Tick::LENGTH))
 }
 
 /// `idle`

@@ -5,7 +5,7 @@ use dataplane::parse::{self, Parsed};
 use tables::PacketClass::{Esp, Gre, Icmp, Other, Tcp, Udp, UdpFragment};
 use tables::{Family, Flow, Outcome};
 
-use super::Expect::{Ends, Faulty, Reads};
+use super::Expect::{Ends, Faulty, Odd, Reads};
 use super::{check, icmp4, tcp4, udp4};
 use crate::frames::*;
 
@@ -32,12 +32,30 @@ fn ipv4_headers() {
         ("total length one beyond", length(46), Ends(Outcome::RxTruncated)),
         ("frame cut", cut(tcp4(), 58), Ends(Outcome::RxTruncated)),
         ("padded", padded(tcp4(), 5), Reads(Tcp, Whole)),
-        ("TTL 0", with(tcp4(), &[(22, 0)]), Reads(Tcp, Whole)),
         ("TTL 1", with(tcp4(), &[(22, 1)]), Reads(Tcp, Whole)),
         ("wrong header checksum", with(tcp4(), &[(24, 0x55)]), Reads(Tcp, Whole)),
-        ("from 0.0.0.0", with(tcp4(), &[(26, 0), (27, 0), (28, 0), (29, 0)]), Reads(Tcp, Whole)),
-        ("from 127.0.0.1", with(tcp4(), &[(26, 127)]), Reads(Tcp, Whole)),
-        ("from a group", with(tcp4(), &[(26, 224)]), Reads(Tcp, Whole)),
+    ]);
+}
+
+#[test]
+fn ipv4_addresses_and_hops() {
+    let from = |a, b, c, d| with(tcp4(), &[(26, a), (27, b), (28, c), (29, d)]);
+    let [a, b, c, d] = VIP4;
+    check(vec![
+        ("TTL 0", with(tcp4(), &[(22, 0)]), Odd(Outcome::TtlExpired)),
+        ("TTL 0 and a short header", with(tcp4(), &[(22, 0), (46, 0)]), Odd(Outcome::TtlExpired)),
+        ("from 0.0.0.0", from(0, 0, 0, 0), Odd(Outcome::MartianSource)),
+        ("from this network", from(0, 1, 2, 3), Odd(Outcome::MartianSource)),
+        ("from 127.0.0.1", from(127, 0, 0, 1), Odd(Outcome::MartianSource)),
+        ("from a group", from(224, 0, 0, 1), Odd(Outcome::MartianSource)),
+        ("from a reserved address", from(240, 0, 0, 1), Odd(Outcome::MartianSource)),
+        ("from everyone", from(255, 255, 255, 255), Odd(Outcome::MartianSource)),
+        ("from the VIP itself", from(a, b, c, d), Odd(Outcome::MartianSource)),
+        ("from another VIP, perhaps", from(a, b, c, d + 1), Reads(Tcp, Whole)),
+        ("from a private address", from(10, 1, 0, 11), Reads(Tcp, Whole)),
+        ("from a link-local address", from(169, 254, 0, 1), Reads(Tcp, Whole)),
+        ("from 223.255.255.255", from(223, 255, 255, 255), Reads(Tcp, Whole)),
+        ("from 1.0.0.0", from(1, 0, 0, 0), Reads(Tcp, Whole)),
     ]);
 }
 
@@ -104,6 +122,7 @@ fn every_field_of_an_ipv4_packet() {
         dont_fragment: true,
         icmp: parse::Icmp::Other,
         fault: None,
+        ..Parsed::default()
     };
     assert_eq!(parse::frame(&frame, &port(7)), Ok(expected));
 }

@@ -5,7 +5,7 @@ use dataplane::parse::{self, Parsed};
 use tables::PacketClass::{Esp, Gre, Icmp, Other, Tcp, Udp, UdpFragment};
 use tables::{Flow, Outcome};
 
-use super::Expect::{Ends, Faulty, Reads};
+use super::Expect::{Ends, Faulty, Odd, Reads};
 use super::{check, icmp6, tcp6, udp6};
 use crate::frames::*;
 
@@ -35,7 +35,28 @@ fn ipv6_headers() {
         ("payload 65535", with(tcp6(), &[(18, 255), (19, 255)]), Ends(Outcome::RxTruncated)),
         ("padded", padded(tcp6(), 3), Reads(Tcp, Whole)),
         ("TCP of 19 bytes", length(19), Faulty(Tcp)),
-        ("hop limit 0", with(tcp6(), &[(21, 0)]), Reads(Tcp, Whole)),
+        ("hop limit 1", with(tcp6(), &[(21, 1)]), Reads(Tcp, Whole)),
+    ]);
+}
+
+#[test]
+fn ipv6_addresses_and_hops() {
+    let from = |address: &str| {
+        let address: std::net::Ipv6Addr = address.parse().expect("an address");
+        let mut frame = tcp6();
+        frame[22..38].copy_from_slice(&address.octets());
+        frame
+    };
+    check(vec![
+        ("hop limit 0", with(tcp6(), &[(21, 0)]), Odd(Outcome::TtlExpired)),
+        ("from nobody", from("::"), Odd(Outcome::MartianSource)),
+        ("from loopback", from("::1"), Odd(Outcome::MartianSource)),
+        ("from a mapped address", from("::ffff:198.51.100.7"), Odd(Outcome::MartianSource)),
+        ("from a group", from("ff02::1"), Odd(Outcome::MartianSource)),
+        ("from the VIP itself", from("2001:db8:2::10"), Odd(Outcome::MartianSource)),
+        ("through NAT64", from("64:ff9b::198.51.100.7"), Reads(Tcp, Whole)),
+        ("from a link-local address", from("fe80::1"), Reads(Tcp, Whole)),
+        ("from a unique local address", from("fd00::1"), Reads(Tcp, Whole)),
     ]);
 }
 
@@ -108,6 +129,7 @@ fn every_field_of_an_ipv6_packet() {
         dont_fragment: true,
         icmp: parse::Icmp::Other,
         fault: None,
+        ..Parsed::default()
     };
     assert_eq!(parse::frame(&frame, &port(0)), Ok(expected));
 }

@@ -13,7 +13,7 @@ export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V |
 # One thing after another: the parts of a step build on each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test check build setup setup-build bins clean
+.PHONY: help demo test check build bench bench-ab setup setup-build bins clean
 
 help: ## this list
 	@echo "Targets:"
@@ -52,6 +52,12 @@ setup-build:
 
 setup: ## installs what is missing from Debian, reserves huge pages
 	@testbed/setup.sh run
+
+bench: setup-build ## what it costs, beside DPDK's own parts (BENCH=full: larger tables, more rounds)
+	@bench/run.sh $(BENCH)
+
+bench-ab: setup-build ## the packet path beside that of an earlier revision: BASE=rev
+	@bench/ab.sh "$(BASE)" $(RUNS) "$(CASES)"
 
 clean: ## removes what was built
 	cargo clean

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use etherparse::PacketBuilder;
+use etherparse::{IpHeaders, IpNumber, Ipv4Header, PacketBuilder};
 use pcap_file::pcap::{PcapPacket, PcapReader, PcapWriter};
 use tempfile::TempDir;
 
@@ -115,4 +115,17 @@ pub(crate) fn packets(payload: &[u8]) -> Vec<Vec<u8>> {
     v6().udp(40000, 80).write(e, payload).expect("built");
     v6().icmpv6_echo_request(5, 1).write(f, payload).expect("built");
     frames.into()
+}
+
+/// An IPv4 datagram from this port; with or without "don't fragment".
+pub(crate) fn datagram(port: u16, payload: &[u8], dont_fragment: bool) -> Vec<u8> {
+    let length = (8 + payload.len()) as u16;
+    let mut ip = Ipv4Header::new(length, 61, IpNumber::UDP, CLIENT4, VIP4).expect("it fits");
+    ip.dont_fragment = dont_fragment;
+    ip.identification = port;
+    let link = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 11], [2, 0, 0, 0, 0, 10]);
+    let mut frame = Vec::new();
+    let ip = link.ip(IpHeaders::Ipv4(ip, Default::default()));
+    ip.udp(port, 80).write(&mut frame, payload).expect("built");
+    frame
 }

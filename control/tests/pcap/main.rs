@@ -2,5 +2,7 @@
 //! tshark.
 
 mod capture;
+mod checksums;
 mod golden;
 mod refusals;
+mod tshark;

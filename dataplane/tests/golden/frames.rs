@@ -52,7 +52,7 @@ pub(crate) fn packet(family: Family, l4: L4, vlan: u16, payload: &[u8]) -> Vec<u
     }
 }
 
-fn finish(
+pub(crate) fn finish(
     ip: PacketBuilderStep<etherparse::IpHeaders>,
     family: Family,
     l4: L4,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
 use tables::Family;
-use tables::template::{TemplateSpec, Tunnel};
+use tables::template::{GueVariant, TemplateSpec, Tunnel};
 
 use super::outer::{ID, apply, expected, sent, spec};
 use crate::frames::{L4, checksum, packet, with};
@@ -58,5 +58,32 @@ fn inner_checksums_at_the_edge_stay_as_they_are() {
             let spec = spec(Family::V4, Family::V4, Tunnel::Ipip);
             assert_eq!(sent(&frame, 0, &spec), expected(&spec, &frame[14..], 0, ID), "{edge:#x}");
         }
+    }
+}
+
+#[test]
+fn the_udp_checksum_of_gue_is_right_and_never_zero() {
+    for variant in [GueVariant::Zero, GueVariant::One] {
+        let spec = spec(Family::V4, Family::V6, Tunnel::Gue { port: 6080, variant });
+        let mut edges = BTreeSet::new();
+        for word in 0..=u16::MAX {
+            let frame = packet(Family::V4, L4::Icmp, 0, &[0, 0, 0, 0]);
+            let [high, low] = word.to_be_bytes();
+            let frame = with(frame, &[(42, high), (43, low)]);
+            let out = sent(&frame, 0, &spec);
+            assert_eq!(out, expected(&spec, &frame[14..], 0, ID), "{word:#06x}");
+            edges.insert(u16::from_be_bytes([out[60], out[61]]));
+        }
+        assert!(edges.contains(&0xFFFF) && edges.contains(&1) && !edges.contains(&0));
+    }
+}
+
+#[test]
+fn the_udp_checksum_of_gue_is_right_for_every_length() {
+    let gue = Tunnel::Gue { port: 6080, variant: GueVariant::Zero };
+    let spec = spec(Family::V6, Family::V6, gue);
+    for size in 0..1390 {
+        let frame = packet(Family::V6, L4::Udp, 0, &vec![0xFF; size]);
+        assert_eq!(sent(&frame, 0, &spec), expected(&spec, &frame[14..], 0, ID), "{size}");
     }
 }

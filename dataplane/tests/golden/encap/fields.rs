@@ -1,10 +1,10 @@
 //! DSCP, ECN and TTL of the outer header (N-1, RFC 6040).
 
 use tables::Family;
-use tables::template::{Dscp, TemplateSpec, Tunnel};
+use tables::template::{Dscp, GueVariant, TemplateSpec, Tunnel};
 
-use super::outer::{ID, expected, sent, spec};
-use crate::frames::{L4, packet, with};
+use super::outer::{ID, SPREAD4, SPREAD6, expected, sent, spec};
+use crate::frames::{L4, checksum, packet, with};
 
 /// An inner packet of DSCP 46 with one of the four ECN values.
 fn marked(family: Family, ecn: u8) -> Vec<u8> {
@@ -46,6 +46,33 @@ fn ttl_is_the_configured_one_whatever_the_inner_says() {
             let spec = TemplateSpec { ttl, ..spec(Family::V4, outer, Tunnel::Ipip) };
             let frame = with(packet(Family::V4, L4::Tcp, 0, b"x"), &[(22, inner_ttl)]);
             assert_eq!(sent(&frame, 0, &spec), expected(&spec, &frame[14..], 0, ID));
+        }
+    }
+}
+
+/// The frame with "don't fragment" as said, and the header checksum that goes with it.
+fn dont_fragment(frame: Vec<u8>, set: bool) -> Vec<u8> {
+    let frame = with(frame, &[(20, if set { 0x40 } else { 0 }), (24, 0), (25, 0)]);
+    let [high, low] = checksum(&frame[14..34]).to_be_bytes();
+    with(frame, &[(24, high), (25, low)])
+}
+
+#[test]
+fn outer_dont_fragment_is_clear_only_where_the_port_fragments_and_the_inner_may_be() {
+    let spread = |outer| if outer == Family::V4 { SPREAD4 } else { SPREAD6 };
+    for outer in [Family::V4, Family::V6] {
+        for tunnel in [Tunnel::Ipip, Tunnel::Gue { port: 6080, variant: GueVariant::Zero }] {
+            for (fragment_oversize, set) in [(true, true), (true, false), (false, false)] {
+                for entropy in [None, spread(outer).parse().ok()] {
+                    let spec = spec(Family::V4, outer, tunnel);
+                    let spec = TemplateSpec { fragment_oversize, entropy, ..spec };
+                    let frame = dont_fragment(packet(Family::V4, L4::Udp, 0, b"x"), set);
+                    let out = sent(&frame, 0, &spec);
+                    assert_eq!(out, expected(&spec, &frame[14..], 0, ID), "{spec:?}");
+                    let flagged = outer == Family::V6 || out[20] & 0x40 != 0;
+                    assert_eq!(flagged, outer == Family::V6 || set || !fragment_oversize);
+                }
+            }
         }
     }
 }

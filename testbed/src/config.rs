@@ -130,7 +130,9 @@ impl fmt::Display for Config {
             self.service(f, back)?;
         }
         for front in Family::BOTH {
-            for back in Family::BOTH {
+            // Without a tunnel a VIP's backends are of its own family.
+            let reaches = |back: &Family| self.kind != "l2" || *back == front;
+            for back in Family::BOTH.into_iter().filter(reaches) {
                 self.rule(f, front, back)?;
             }
         }

@@ -1,14 +1,28 @@
-//! Takes the outer header off: IPIP (protocols 4 and 41) and GRE (RFC 2784, RFC 2890).
+//! Takes the outer header off: IPIP (protocols 4 and 41), GRE (RFC 2784, RFC 2890) and GUE
+//! (draft-ietf-intarea-gue, variants 0 and 1).
 //!
 //! The kernel's raw sockets already give what is behind an outer IPv6 header, and with the header
-//! behind an outer IPv4 one ([`behind_ipv4`]).
+//! behind an outer IPv4 one ([`behind_ipv4`]); its UDP sockets give what is behind the UDP header,
+//! if the checksum is right.
 
 /// The IP protocols that the helper listens to.
-pub const PROTOCOLS: [u8; 3] = [IPV4, IPV6, GRE];
+pub const PROTOCOLS: [u8; 4] = [IPV4, IPV6, GRE, UDP];
+
+/// The UDP port of GUE.
+pub const GUE_PORT: u16 = 6080;
+
+/// The protocol of GUE, which has a UDP socket and no raw one.
+pub const UDP: u8 = 17;
 
 const IPV4: u8 = 4;
 const IPV6: u8 = 41;
 const GRE: u8 = 47;
+
+/// The two bits of GUE's version, the one of a control message, and the header's length in words.
+const GUE_VERSION: u8 = 0xc0;
+const GUE_VERSION_1: u8 = 0x40;
+const GUE_CONTROL: u8 = 0x20;
+const GUE_LENGTH: u8 = 0x1f;
 
 const GRE_CHECKSUM: u16 = 0x8000;
 const GRE_KEY: u16 = 0x2000;
@@ -23,6 +37,9 @@ pub enum Fault {
     /// GRE with routing, another version, or another payload than IP.
     #[error("a GRE header that is not IP over GRE")]
     ForeignGre,
+    /// GUE of another version, or a control message.
+    #[error("a GUE header that is not IP over GUE")]
+    ForeignGue,
     /// The inner packet's version is not what the outer header says.
     #[error("an inner version that contradicts the outer header")]
     WrongVersion,
@@ -38,6 +55,7 @@ pub fn behind_ipv4(packet: &[u8]) -> Result<&[u8], Fault> {
 pub fn inner(protocol: u8, payload: &[u8]) -> Result<&[u8], Fault> {
     let (protocol, packet) = match protocol {
         GRE => behind_gre(payload)?,
+        UDP => behind_gue(payload)?,
         _ => (protocol, payload),
     };
     let version = packet.first().ok_or(Fault::Cut)? >> 4;
@@ -63,6 +81,19 @@ fn behind_gre(payload: &[u8]) -> Result<(u8, &[u8]), Fault> {
     Ok((protocol, payload.get(length..).ok_or(Fault::Cut)?))
 }
 
+fn behind_gue(payload: &[u8]) -> Result<(u8, &[u8]), Fault> {
+    let first = *payload.first().ok_or(Fault::Cut)?;
+    match (first & GUE_VERSION, first >> 4) {
+        (GUE_VERSION_1, 4) => return Ok((IPV4, payload)),
+        (GUE_VERSION_1, 6) => return Ok((IPV6, payload)),
+        (0, _) if first & GUE_CONTROL == 0 => {}
+        _ => return Err(Fault::ForeignGue),
+    }
+    let protocol = *payload.get(1).ok_or(Fault::Cut)?;
+    let length = 4 + 4 * usize::from(first & GUE_LENGTH);
+    Ok((protocol, payload.get(length..).ok_or(Fault::Cut)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +112,10 @@ mod tests {
             ("4 in GRE", 47, with(&[0, 0, 0x08, 0], V4), V4),
             ("6 in GRE with a key", 47, with(&key, V6), V6),
             ("4 in GRE with checksum, key and sequence", 47, with(&all, V4), V4),
+            ("4 in GUE", 17, with(&[0, 4, 0, 0], V4), V4),
+            ("6 in GUE with a field", 17, with(&[1, 41, 0, 0, 9, 9, 9, 9], V6), V6),
+            ("4 in GUE variant 1", 17, V4.to_vec(), V4),
+            ("6 in GUE variant 1", 17, V6.to_vec(), V6),
         ];
         for (name, protocol, payload, expected) in cases {
             assert_eq!(inner(protocol, &payload), Ok(expected.as_slice()), "{name}");
@@ -88,14 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ip_in_ip_or_gre_is_refused_by_name() {
-        let cases: [(&str, u8, &[u8], Fault); 7] = [
+    fn what_is_not_ip_in_a_tunnel_is_refused_by_name() {
+        let cases: [(&str, u8, &[u8], Fault); 12] = [
             ("empty", 4, &[], Fault::Cut),
             ("6 where 4 is said", 4, &V6, Fault::WrongVersion),
             ("4 where 6 is said", 41, &V4, Fault::WrongVersion),
             ("GRE, cut", 47, &[0, 0, 8], Fault::Cut),
             ("GRE, cut in its key", 47, &[0x20, 0, 8, 0, 0, 0], Fault::Cut),
             ("GRE version 1", 47, &[0, 1, 8, 0, 0x45], Fault::ForeignGre),
+            ("GUE, empty", 17, &[], Fault::Cut),
+            ("GUE, cut in its fields", 17, &[2, 4, 0, 0, 9, 9, 9, 9, 9], Fault::Cut),
+            ("GUE, 6 where 4 is said", 17, &[0, 4, 0, 0, 0x60], Fault::WrongVersion),
+            ("a control message", 17, &[0x20, 4, 0, 0, 0x45], Fault::ForeignGue),
+            ("GUE version 2", 17, &[0x80, 4, 0, 0, 0x45], Fault::ForeignGue),
             ("Ethernet over GRE", 47, &[0, 0, 0x65, 0x58, 0x45], Fault::ForeignGre),
         ];
         for (name, protocol, payload, fault) in cases {

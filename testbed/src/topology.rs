@@ -22,7 +22,7 @@ use crate::netns::{Namespace, wire};
 
 /// What clients and the Internet carry.
 const MTU: u16 = 1500;
-/// Behind the appliance: room for the largest outer header (IPv6 and GRE with a key, 48 bytes).
+/// Behind the appliance: room for the largest outer header (IPv6 and GUE, 52 bytes).
 const TUNNEL_MTU: u16 = 1600;
 
 /// How the appliance is connected.

@@ -74,6 +74,40 @@ fn gre_with_a_key_carries_requests_and_uploads() -> Result<()> {
 }
 
 #[test]
+fn gue_carries_requests_and_uploads_over_every_pair_of_families() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    every_request_and_upload_arrives(&topology, &Config::new(&topology).kind("gue"))
+}
+
+#[test]
+fn gue_variant_1_carries_requests_and_uploads() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { encapsulation: "gue_variant = 1", ..Config::new(&topology).kind("gue") };
+    every_request_and_upload_arrives(&topology, &config)
+}
+
+#[test]
+fn a_spread_source_carries_requests_and_uploads() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let spread = "source_entropy = true\nentropy_prefix = [\"172.16.0.0/16\", \"2001:db8:e::/64\"]";
+    let config = Config { encapsulation: spread, ..Config::new(&topology) };
+    every_request_and_upload_arrives(&topology, &config)
+}
+
+#[test]
+fn backends_on_the_segment_need_no_tunnel() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let appliance = Appliance::start(&topology, &Config::new(&topology).kind("l2"))?;
+    for vip in Family::BOTH.map(|family| vip(family, family)) {
+        let answers = answers(&topology, vip, REQUESTS)?;
+        assert_eq!(answers.len(), 3, "each backend answers through {vip}: {answers:?}");
+        upload(&topology, vip)?;
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
 fn one_arm_is_enough() -> Result<()> {
     let topology = Topology::new(Arms::One)?;
     every_request_and_upload_arrives(&topology, &Config::new(&topology))

@@ -1,22 +1,23 @@
-//! Decapsulates IPIP and GRE, over IPv4 and IPv6, for a kernel without tunnel modules.
+//! Decapsulates IPIP, GRE and GUE, over IPv4 and IPv6, for a kernel without tunnel modules.
 //!
 //! `decap TUN`: makes the TUN device, prints `ready`, and hands every inner packet to the kernel
-//! through it until SIGTERM or SIGINT; then prints how many packets came by which way. The raw
-//! sockets also keep the kernel from answering "protocol unreachable".
+//! through it until SIGTERM or SIGINT; then prints how many packets came by which way. The
+//! sockets also keep the kernel from answering "protocol unreachable" or "port unreachable".
 
 use std::fs::File;
 use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SocketFlags, SocketType, recv, socket_with, sockopt,
+    AddressFamily, Protocol, RecvFlags, SocketFlags, SocketType, bind, recv, socket_with, sockopt,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use testbed::decap::{Fault, PROTOCOLS, behind_ipv4, inner};
+use testbed::decap::{Fault, GUE_PORT, PROTOCOLS, UDP, behind_ipv4, inner};
 use testbed::{Error, Result, command, tun};
 
 /// One outer family and protocol.
@@ -41,14 +42,30 @@ impl Way {
     fn socket(&self) -> std::io::Result<OwnedFd> {
         let family = if self.v6 { AddressFamily::INET6 } else { AddressFamily::INET };
         let protocol = NonZeroU32::new(self.protocol.into()).map(Protocol::from_raw);
-        let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+        let kind = if self.protocol == UDP { SocketType::DGRAM } else { SocketType::RAW };
+        let socket = socket_with(family, kind, SocketFlags::CLOEXEC, protocol)?;
+        if self.protocol == UDP {
+            self.bind(&socket)?;
+        }
         // An upload comes in bursts of more than the default 208 KiB.
         sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)?;
         Ok(socket)
     }
 
+    /// To the port of GUE at every address of the family.
+    fn bind(&self, socket: &OwnedFd) -> std::io::Result<()> {
+        let any: IpAddr = if self.v6 {
+            sockopt::set_ipv6_v6only(socket, true)?;
+            Ipv6Addr::UNSPECIFIED.into()
+        } else {
+            Ipv4Addr::UNSPECIFIED.into()
+        };
+        Ok(bind(socket, &SocketAddr::new(any, GUE_PORT))?)
+    }
+
     fn strip<'a>(&self, packet: &'a [u8]) -> std::result::Result<&'a [u8], Fault> {
-        let payload = if self.v6 { packet } else { behind_ipv4(packet)? };
+        let bare = self.v6 || self.protocol == UDP;
+        let payload = if bare { packet } else { behind_ipv4(packet)? };
         inner(self.protocol, payload)
     }
 
@@ -84,7 +101,7 @@ fn run() -> Result<()> {
     command::run(&format!("ip link set {name} up"))?;
     let ways = Way::all();
     for &way in &ways {
-        let socket = way.socket().map_err(io("opening a raw socket"))?;
+        let socket = way.socket().map_err(io("opening a socket"))?;
         let tun = tun.try_clone().map_err(io("sharing the TUN device"))?;
         std::thread::spawn(move || way.carry(&socket, tun));
     }

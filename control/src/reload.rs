@@ -8,7 +8,8 @@ use tables::Tables;
 
 use crate::config::{self, Diagnostics, Loaded};
 use crate::model::Config;
-use crate::plan::builder::{Planner, Unbuildable};
+use crate::plan::Unbuildable;
+use crate::plan::builder::Planner;
 use crate::plan::wiring::Wiring;
 use crate::state::{Change, Clock, Refused, State};
 

@@ -2,49 +2,18 @@
 
 use std::sync::Arc;
 
-use tables::maglev::{self, MaglevCache};
+use tables::maglev::MaglevCache;
 use tables::rules::{self, Protocol, RuleSpec};
-use tables::template::MixedFamilies;
 use tables::{Backends, PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
 use super::loop_guard;
 use super::pools::PoolBuilder;
 use super::templates;
+use super::unbuildable::Unbuildable;
 use super::wiring::Wiring;
 use super::zones::Zones;
 use crate::model::{self, Config, ForwardingRule, Ports};
 use crate::state::State;
-
-/// Why no Tables can be built. A configuration that was loaded does not lead here; the last good
-/// Tables go on (D-12).
-#[derive(Debug, thiserror::Error)]
-pub enum Unbuildable {
-    /// No Maglev table.
-    #[error("service \"{service}\": {error}")]
-    Maglev {
-        /// Whose.
-        service: Arc<str>,
-        /// Why.
-        error: maglev::Error,
-    },
-    /// No outer header.
-    #[error("{backend}: {error}")]
-    Template {
-        /// Whose.
-        backend: String,
-        /// Why.
-        error: MixedFamilies,
-    },
-    /// No outer source of the backend's family.
-    #[error("{backend}: [encapsulation] source has no address of its family")]
-    NoSource {
-        /// Whose.
-        backend: String,
-    },
-    /// Rules that contradict each other.
-    #[error(transparent)]
-    Rules(#[from] rules::Error),
-}
 
 /// Builds Tables, and keeps what two generations share.
 #[derive(Debug, Default)]

@@ -12,5 +12,8 @@ mod loop_guard;
 pub mod matrix;
 mod pools;
 mod templates;
+mod unbuildable;
 pub mod wiring;
 pub mod zones;
+
+pub use unbuildable::Unbuildable;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tables::maglev::{MaglevCache, Member as Candidate};
 use tables::{HashSeed, Pool};
 
-use super::builder::Unbuildable;
+use super::unbuildable::Unbuildable;
 use super::zones::Zones;
 use crate::model::ZonalAffinity;
 use crate::policy::zonal;

@@ -8,7 +8,7 @@ use siphasher::sip::SipHasher13;
 use tables::template::{self, TemplateSpec, Tunnel};
 use tables::{Family, PortId, Template};
 
-use super::builder::Unbuildable;
+use super::unbuildable::Unbuildable;
 use super::wiring::{NextHop, Wiring};
 use crate::model::{Config, Dscp, Encapsulation, EncapsulationKind, GreKey, GueVariant};
 use crate::state::{Backend, Service};

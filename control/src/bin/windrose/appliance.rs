@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use control::host::{HostError, HostInterface};
+use control::host::HostInterface;
 use control::model::Config;
 use control::plan::wiring::Wiring;
-use control::reload::{Controller, Kept};
+use control::reload::Controller;
 use control::state::Clock;
 use dataplane::icmp::PathMtus;
 use dpdk::Launched;
@@ -18,29 +18,10 @@ use tables::{Counters, Mac, Tables, Tick};
 
 use crate::counters::Summary;
 use crate::events::{Event, Events};
+use crate::failure::Failure;
 use crate::host;
 use crate::ports::{self, Ports};
 use crate::{exit, workers};
-
-/// Why the appliance does not start.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// Signals cannot be taken over.
-    #[error("cannot handle signals: {0}")]
-    Signals(std::io::Error),
-    /// DPDK refused.
-    #[error(transparent)]
-    Dpdk(#[from] dpdk::Error),
-    /// The connection table cannot be mapped.
-    #[error("cannot map the connection table: {0}; lower conntrack_entries or add memory")]
-    Connections(std::io::Error),
-    /// A host interface cannot be made.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// No Tables can be built.
-    #[error(transparent)]
-    Control(#[from] Kept),
-}
 
 /// A running appliance.
 pub(crate) struct Appliance {

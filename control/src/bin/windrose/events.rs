@@ -6,7 +6,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use crate::appliance::Failure;
+use crate::failure::Failure;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

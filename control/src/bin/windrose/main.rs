@@ -9,6 +9,7 @@ mod diff;
 mod events;
 mod exit;
 mod explain;
+mod failure;
 mod host;
 mod logging;
 mod pcap;

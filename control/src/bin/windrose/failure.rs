@@ -1,0 +1,24 @@
+//! Why the appliance does not start.
+
+use control::host::HostError;
+use control::reload::Kept;
+
+/// Why the appliance does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Signals cannot be taken over.
+    #[error("cannot handle signals: {0}")]
+    Signals(std::io::Error),
+    /// DPDK refused.
+    #[error(transparent)]
+    Dpdk(#[from] dpdk::Error),
+    /// The connection table cannot be mapped.
+    #[error("cannot map the connection table: {0}; lower conntrack_entries or add memory")]
+    Connections(std::io::Error),
+    /// A host interface cannot be made.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// No Tables can be built.
+    #[error(transparent)]
+    Control(#[from] Kept),
+}

@@ -47,11 +47,11 @@ fn the_reference_example_is_answered_word_for_word() {
 #[test]
 fn f4_packets_that_no_rule_takes_are_dropped_or_the_hosts() {
     let files = Files::new();
-    let icmp = |dst| {
+    let esp = |dst| {
         let ends = format!("src = \"198.51.100.7\", dst = \"{dst}\"");
-        event("1s", &format!("packet = {{ protocol = \"icmp\", {ends} }}"))
+        event("1s", &format!("packet = {{ protocol = \"esp\", {ends} }}"))
     };
-    let scenario = [tcp("0s", 81, "S"), icmp("203.0.113.10"), icmp("203.0.113.11")].concat();
+    let scenario = [tcp("0s", 81, "S"), esp("203.0.113.10"), esp("203.0.113.11")].concat();
     let found = lines(&simulate(&files, &scenario));
     let verdicts: Vec<_> = found.iter().map(|f| (&f["verdict"], &f["why"], &f["pool"])).collect();
     let none = json!("none");

@@ -57,7 +57,7 @@ pub(crate) struct Answer {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Verb(usize, Verb),
-    Reload(Service),
+    Reload(Box<Service>),
 }
 
 impl Oracle {

@@ -71,7 +71,7 @@ impl Script {
 
     fn packet(&mut self, what: u8, number: u8, other: u8) -> Result<(), TestCaseError> {
         let packet = world::packet(what, number);
-        let other = other % 8 == 0 && packet.protocol == 6 && packet.vip == 2;
+        let other = other.is_multiple_of(8) && packet.protocol == 6 && packet.vip == 2;
         let ended = self.let_time_pass();
         let seed = self.config.dataplane.hash_seed;
         let service = if other { &mut self.other } else { &mut self.service };
@@ -122,7 +122,7 @@ impl Script {
         world::mutate(&mut self.config, more, number.rotate_left(3));
         let file = PathBuf::from(self.files.borrow().len().to_string());
         self.files.borrow_mut().push(self.config.clone());
-        let part = Part::Reload(self.config.services[0].clone());
+        let part = Part::Reload(Box::new(self.config.services[0].clone()));
         self.both(ended, &[part], vec![Step::Reload(file)])
     }
 

@@ -103,7 +103,7 @@ pub(crate) fn mutate(config: &mut Config, what: u8, number: u8) {
         // Only ever shorter: a longer one brings back what has expired but was not reused yet.
         3 => service.idle_timeout = service.idle_timeout.min(seconds(pick(&[60, 90, 600], number))),
         4 => service.draining_timeout = seconds(pick(&[0, 30, 100], number)),
-        5 => service.weighted = number % 2 == 0,
+        5 => service.weighted = number.is_multiple_of(2),
         6 => {
             service.zonal_affinity = match number % 3 {
                 0 => ZonalAffinity::Disabled,
@@ -118,7 +118,7 @@ pub(crate) fn mutate(config: &mut Config, what: u8, number: u8) {
                 connection_draining_on_failover: number & 128 != 0,
             });
         }
-        9 => service.initially_healthy = number % 2 == 0,
+        9 => service.initially_healthy = number.is_multiple_of(2),
         _ => toggle(service, pick(&BACKENDS, number)),
     }
     allowed(config);
@@ -180,10 +180,9 @@ fn allowed(config: &mut Config) {
         service.idle_timeout = seconds(60);
         service.zonal_affinity = ZonalAffinity::Disabled;
     }
-    if service.profile == Profile::GcpExternal || service.profile == Profile::Azure {
-        if service.affinity == Affinity::ClientIpNoDestination {
-            service.affinity = Affinity::ClientIp;
-        }
+    let without_one_tuple = matches!(service.profile, Profile::GcpExternal | Profile::Azure);
+    if without_one_tuple && service.affinity == Affinity::ClientIpNoDestination {
+        service.affinity = Affinity::ClientIp;
     }
     if service.profile == Profile::GcpInternal || service.profile == Profile::Azure {
         service.weighted = false;

@@ -1,7 +1,9 @@
 //! The identification of outer IPv4 headers.
 
-/// One worker's counter. The outer header has DF set, so that its identification means nothing
-/// (RFC 6864); it still must not be constant (N-1), since some receivers coalesce by it.
+/// One worker's counter. Most outer headers have DF set, so that their identification means nothing
+/// (RFC 6864); it still must not be constant (N-1), since some receivers coalesce by it. Where it
+/// is clear (`fragment_oversize`), a backend that has to put fragments together tells 65,536
+/// packets apart, fewer with several workers: what RFC 6864 says of IPv4 at such rates holds.
 #[derive(Clone, Debug, Default)]
 pub struct Identifiers(u16);
 

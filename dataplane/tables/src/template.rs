@@ -31,7 +31,7 @@ pub enum Work {
 
 /// The outer header for one backend and one inner family.
 ///
-/// Its figures and the first 49 bytes of the header share a cache line: all that an IPv4 tunnel
+/// Its figures and the first 48 bytes of the header share a cache line: all that an IPv4 tunnel
 /// needs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -47,6 +47,7 @@ pub struct Template {
     resolved: bool,
     work: Work,
     fragments: bool,
+    varies: bool,
     bytes: [u8; CAPACITY],
     backend: [u8; 16],
     source_mask: u32,
@@ -71,6 +72,7 @@ impl Template {
             resolved: spec.next_hop.is_some() && reaches(spec),
             work: work(spec.tunnel, fragments || source_mask != 0),
             fragments,
+            varies: varies(spec, source_mask),
             source_mask,
             bytes: header.bytes,
             backend: header::octets(spec.destination),
@@ -139,10 +141,10 @@ impl Template {
         self.source_mask
     }
 
-    /// Whether a worker must know the packet's flow beyond what it already did.
+    /// Whether the outer header differs from flow to flow, so that a worker must tell flows apart.
     #[inline]
     pub fn varies(&self) -> bool {
-        self.outer == Family::V6 || self.work == Work::Gue || self.source_mask != 0
+        self.varies
     }
 
     /// The backend's address: 4 or 16 bytes count.
@@ -158,6 +160,11 @@ impl Template {
     pub fn checksum(&self) -> u32 {
         self.checksum
     }
+}
+
+fn varies(spec: &TemplateSpec, source_mask: u32) -> bool {
+    let label = spec.tunnel.is_tunnel() && spec.destination.is_ipv6();
+    label || source_mask != 0 || matches!(spec.tunnel, Tunnel::Gue { .. })
 }
 
 fn work(tunnel: Tunnel, varied: bool) -> Work {

@@ -159,3 +159,42 @@ fn without_a_tunnel_the_mtu_is_the_packets() {
         assert_eq!(apply(&mut MemFrame::new(&frame(61)), 0, &spec, ID), Err(Outcome::TooBig));
     }
 }
+
+/// "Too big" from a router about a segment that the VIP sent, to some address.
+fn error(family: Family, to_backend: bool) -> Vec<u8> {
+    let mut quote = Vec::new();
+    let from = PacketBuilder::ethernet2(OURS.0, ROUTER.0);
+    let from = if family == Family::V4 {
+        from.ipv4(VIP4, CLIENT4, 9)
+    } else {
+        from.ipv6(VIP6, CLIENT6, 9)
+    };
+    from.tcp(80, 40000, 1, 2).write(&mut quote, &[0x5A; 20]).expect("written");
+    let (hop, ours) = if to_backend { (OURS, NEXT_HOP) } else { (ROUTER, OURS) };
+    let link = PacketBuilder::ethernet2(hop.0, ours.0);
+    let mut frame = Vec::new();
+    let mtu = [0, 0, 5, 0];
+    let quote = &quote[14..];
+    match family {
+        Family::V4 => {
+            let to = if to_backend { BACKEND4 } else { VIP4 };
+            let icmp = link.ipv4([192, 0, 2, 1], to, 61).icmpv4_raw(3, 4, mtu);
+            icmp.write(&mut frame, quote).expect("written");
+        }
+        Family::V6 => {
+            let to = if to_backend { BACKEND6 } else { VIP6 };
+            let icmp = link.ipv6([0x20; 16], to, 61).icmpv6_raw(2, 0, mtu);
+            icmp.write(&mut frame, quote).expect("written");
+        }
+    }
+    marked(frame, family, if to_backend { DSCP << 2 } else { 0 })
+}
+
+#[test]
+fn an_error_about_a_connection_has_its_own_protocols_checksum() {
+    for family in [Family::V4, Family::V6] {
+        let frame = error(family, false);
+        assert!(dataplane::parse::frame(&frame, &port(0)).expect("reads").quotes());
+        assert_eq!(sent(&frame, 0, &spec(family, family, L3DSR)), error(family, true));
+    }
+}

@@ -22,7 +22,7 @@ fn together(packet: &[u8], largest: u16) -> (Vec<u8>, Vec<u16>) {
     let mut payload = Vec::new();
     let mut places = Vec::new();
     let start = usize::from(u16::from_be_bytes([packet[6], packet[7]]) & OFFSET) * UNIT;
-    for piece in Pieces::of(packet, largest).ok().expect("fragments") {
+    for piece in Pieces::of(packet, largest).expect("fragments") {
         let header = &piece.header;
         let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
         assert_eq!(total, header.len() + piece.payload.len());
@@ -74,7 +74,7 @@ fn later_fragments_have_only_the_options_that_are_to_be_copied() {
     let record = [0x07, 7, 4, 0, 0, 0, 0];
     let options = [&[NO_OPERATION][..], &record, &route, &[END]].concat();
     let packet = packet(&options, 0, 100);
-    let pieces: Vec<_> = Pieces::of(&packet, 84).ok().expect("fragments").collect();
+    let pieces: Vec<_> = Pieces::of(&packet, 84).expect("fragments").collect();
     assert_eq!(pieces[0].header[HEADER..], options);
     assert_eq!(pieces[1].header[HEADER..], [0x83, 7, 4, 10, 0, 0, 1, END]);
     assert_eq!(pieces[1].header[0], 0x47, "the shorter header leaves room");
@@ -85,7 +85,7 @@ fn later_fragments_have_only_the_options_that_are_to_be_copied() {
 fn an_option_with_a_wrong_length_ends_the_list() {
     for bad in [[0x83, 0, 0, 0], [0x83, 1, 0, 0], [0x83, 5, 0, 0]] {
         let packet = packet(&bad, 0, 100);
-        let pieces: Vec<_> = Pieces::of(&packet, 60).ok().expect("fragments").collect();
+        let pieces: Vec<_> = Pieces::of(&packet, 60).expect("fragments").collect();
         assert_eq!(pieces[1].header.len(), HEADER, "{bad:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dataplane::batch::BURST;
+use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
@@ -163,11 +164,15 @@ impl<F: Frame> Rig<F> {
         let connections = Arc::new(ConnectionTable::new(v4, v6, plant.pages, TableKey::fixed(1))?);
         let publisher = Arc::new(Publisher::new(tables(1)?, 4));
         let counters = Arc::new(Counters::new(plant.workers));
+        let fragments =
+            FragmentTable::new(FragmentTable::ENTRIES, TableKey::fixed(1), Tick::LENGTH);
+        let fragments = Arc::new(fragments);
         let paths = Arc::new(PathMtus::new(Tick::LENGTH));
         let rig = |number| Self {
             worker: Worker {
                 io: Recycle::new(Pattern::new(kind), order.clone()),
                 tables: publisher.reader("worker"),
+                fragments: Fragments::new(Arc::clone(&fragments)),
                 tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(plant.limit)),
                 counters: Arc::clone(&counters),
                 number,

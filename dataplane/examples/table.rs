@@ -33,7 +33,14 @@ fn tables() -> Tables {
         lifetime: Lifetime::Persisting,
     };
     let (plan, pool) = (Plan([row; 7]), Arc::default());
-    let service = Service { name: "web".into(), plan, idle_ticks: 1 << 20, pool, zonal: [].into() };
+    let service = Service {
+        name: "web".into(),
+        plan,
+        idle_ticks: 1 << 20,
+        idle_floor: None,
+        pool,
+        zonal: [].into(),
+    };
     let slots = SlotTable::new((0..16).map(|_| (SlotEpochs::default(), None)));
     Tables { services: [Some(service)].into(), slots, ..Tables::default() }
 }

@@ -61,6 +61,7 @@ impl Planner {
                 name: Arc::clone(&service.config.name),
                 plan: service.plan.clone(),
                 idle_ticks: state.clock().ticks(service.config.idle_timeout),
+                idle_floor: service.idle_floor,
                 pool: pools.whole(service)?,
                 zonal: pools.zonal(service)?,
             });

@@ -106,6 +106,11 @@ impl Backend {
         self.disabled = false;
     }
 
+    /// Whether the file names it.
+    pub fn is_in_file(&self) -> bool {
+        self.in_file
+    }
+
     /// Out of the eligible set and out of every count (T-13).
     pub fn is_removed(&self) -> bool {
         !self.in_file || self.drained

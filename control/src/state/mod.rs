@@ -8,7 +8,8 @@ mod keys;
 mod service;
 mod slots;
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,22 +175,24 @@ impl State {
     fn reload(&mut self, config: &Arc<Config>, now: Duration) -> Option<()> {
         self.config = Arc::clone(config);
         self.services.values_mut().for_each(Service::leave_file);
+        let mut unused = self.unused_ids();
         for service in &config.services {
             let service = Arc::new(service.clone());
-            if !self.services.contains_key(&service.name) {
-                let id = self.unused_id()?;
-                self.services
-                    .insert(Arc::clone(&service.name), Service::new(id, Arc::clone(&service)));
-            }
-            let entry = self.services.get_mut(&*service.name)?;
+            let entry = match self.services.entry(Arc::clone(&service.name)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    new.insert(Service::new(unused.next()?, Arc::clone(&service)))
+                }
+            };
             entry.configure(service, &mut self.slots, self.clock, now)?;
         }
         Some(())
     }
 
-    fn unused_id(&self) -> Option<ServiceId> {
-        let used: std::collections::HashSet<_> = self.services.values().map(|s| s.id).collect();
-        (0..=u16::MAX).map(ServiceId).find(|id| !used.contains(id))
+    /// The ids that no service has, those that only drain included.
+    fn unused_ids(&self) -> impl Iterator<Item = ServiceId> + use<> {
+        let used: HashSet<_> = self.services.values().map(|s| s.id).collect();
+        (0..=u16::MAX).map(ServiceId).filter(move |id| !used.contains(id))
     }
 
     fn settle(&mut self, now: Duration) {

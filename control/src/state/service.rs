@@ -1,5 +1,8 @@
 //! What is known of one service: its backends, and whom new connections go to.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +17,9 @@ use crate::policy::Member;
 use crate::policy::eligible::{self, Eligible};
 use crate::policy::failover::{self, SwitchDetector};
 
+/// `group/name` and address → index in [`Service::backends`].
+type Places = HashMap<(Arc<str>, IpAddr), usize>;
+
 /// One service; when the file does not name it any more it stays until its backends have drained.
 #[derive(Clone, Debug)]
 pub struct Service {
@@ -23,6 +29,8 @@ pub struct Service {
     pub config: Arc<model::Service>,
     /// The compiled matrix (D-1).
     pub plan: Plan,
+    /// What was last seen at this moment or before has expired, whatever the timeout says now.
+    pub idle_floor: Option<Tick>,
     /// Its backends, removed ones too.
     pub backends: Vec<Backend>,
     in_file: bool,
@@ -38,6 +46,7 @@ impl Service {
             id,
             config,
             plan,
+            idle_floor: None,
             backends: Vec::new(),
             in_file: true,
             switch: SwitchDetector::default(),
@@ -54,6 +63,7 @@ impl Service {
         now: Duration,
     ) -> Option<()> {
         self.in_file = true;
+        self.idle_floor = self.idle_floor_before(config.idle_timeout, clock, now);
         let until = clock.tick(now).plus(clock.ticks(config.idle_timeout));
         self.plan = keys::follow(&self.plan, compile(&config), clock.tick(now), until);
         let persistence = std::mem::replace(&mut self.config, config).persistence;
@@ -69,33 +79,54 @@ impl Service {
     fn configure_backends(&mut self, slots: &mut Slots) -> Option<()> {
         self.backends.iter_mut().for_each(Backend::leave_file);
         let config = Arc::clone(&self.config);
+        let mut places = self.places();
         for group in &config.groups {
             for backend in &group.backends {
-                let path = format!("{}/{}", group.name, backend.name);
-                self.backend_or_new(&path, backend, slots)?.configure(group, backend);
+                let path = format!("{}/{}", group.name, backend.name).into();
+                self.backend_or_new(path, backend, &mut places, slots)?.configure(group, backend);
             }
         }
         Some(())
     }
 
+    /// Where each known backend is: looked up, not searched for, among thousands.
+    fn places(&self) -> Places {
+        let place = |(index, b): (usize, &Backend)| ((Arc::clone(&b.path), b.address), index);
+        self.backends.iter().enumerate().map(place).collect()
+    }
+
     /// a backend is its name within its group, at its address.
     fn backend_or_new(
         &mut self,
-        path: &str,
+        path: Arc<str>,
         backend: &model::Backend,
+        places: &mut Places,
         slots: &mut Slots,
     ) -> Option<&mut Backend> {
-        let known = |b: &Backend| &*b.path == path && b.address == backend.address;
-        let index = match self.backends.iter().position(known) {
-            Some(index) => index,
-            None => {
+        let index = match places.entry((path, backend.address)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(unknown) => {
+                let path = Arc::clone(&unknown.key().0);
                 let healthy = self.config.initially_healthy;
-                let new = Backend::new(slots.take()?, path.into(), backend.address, healthy);
+                let new = Backend::new(slots.take()?, path, backend.address, healthy);
                 self.backends.push(new);
-                self.backends.len() - 1
+                *unknown.insert(self.backends.len() - 1)
             }
         };
         self.backends.get_mut(index)
+    }
+
+    /// A longer timeout brings no expired entry back (T-8): where the one that ends now had got to.
+    fn idle_floor_before(&self, idle: Duration, clock: Clock, now: Duration) -> Option<Tick> {
+        let was = clock.ticks(self.config.idle_timeout);
+        if clock.ticks(idle) <= was {
+            return self.idle_floor;
+        }
+        let reached = clock.tick(now).0.checked_sub(was).map(Tick);
+        match (reached, self.idle_floor) {
+            (Some(reached), Some(before)) if before.since(reached) > 0 => Some(before),
+            (reached, before) => reached.or(before),
+        }
     }
 
     /// The file does not name it any more: all of its backends are removed.
@@ -116,8 +147,9 @@ impl Service {
 
     /// The backend of this `group/name` that is in the file, or else one that is draining.
     pub fn backend_mut(&mut self, path: &str) -> Option<&mut Backend> {
-        let found = self.backends.iter().rposition(|b| &*b.path == path)?;
-        self.backends.get_mut(found)
+        // The one in the file need not be the youngest: an address may change and change back.
+        let named = self.backends.iter_mut().filter(|b| &*b.path == path);
+        named.max_by_key(|b| b.is_in_file())
     }
 
     /// Those that are not removed: what the policy judges (T-13).

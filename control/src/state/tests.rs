@@ -318,3 +318,20 @@ fn a_service_taken_out_drains_and_then_is_gone() {
     state.advance(seconds(6));
     assert!(state.service("web").is_none());
 }
+
+#[test]
+fn t8_a_longer_timeout_remembers_what_the_shorter_one_has_ended() {
+    let floor = |state: &State| state.service("web").expect("known").idle_floor;
+    let idle = |n| move |s: &mut model::Service| s.idle_timeout = seconds(n);
+    let mut state = start(idle(60));
+    reload(&mut state, 30, idle(600));
+    assert_eq!(floor(&state), None, "nothing can be 60 s old yet");
+    reload(&mut state, 40, idle(60));
+    reload(&mut state, 1000, idle(600));
+    assert_eq!(floor(&state), Some(TICK.tick(seconds(940))));
+    // In force is what is left of 60 s: 70 s back, and growing.
+    reload(&mut state, 1010, idle(900));
+    assert_eq!(floor(&state), Some(TICK.tick(seconds(940))));
+    reload(&mut state, 1020, idle(10));
+    assert_eq!(floor(&state), Some(TICK.tick(seconds(940))));
+}

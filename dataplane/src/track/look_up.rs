@@ -29,7 +29,7 @@ pub(super) fn look_up<F>(
             None if packet.parsed.quotes() => {
                 hits += usize::from(quoted::follow(packet, table, view));
             }
-            None => burst.aim(packet, index, table, tables),
+            None => burst.aim(packet, index, table, view),
             Some(_) => {}
         }
     }
@@ -59,16 +59,16 @@ impl Burst {
         packet: &mut Packet<F>,
         index: u8,
         table: &ConnectionTable,
-        tables: &Tables,
+        view: View<'_>,
     ) {
-        let Some((service, plan)) = planned(packet, tables) else { return };
+        let Some((service, plan)) = planned(packet, view.tables) else { return };
         let Some(fields) = plan.track else { return };
         let key = packet.parsed.flow.key(fields, packet.service);
         if packet.parsed.syn && plan.syn_is_new {
             packet.tracking = Tracking::Remember(key, table.hash_ahead(&key));
         } else {
             let touch = touch(packet.parsed.class, packet.parsed.syn);
-            self.probe(&key, service.idle_ticks, touch, index, table);
+            self.probe(&key, service.idle_limit(view.now), touch, index, table);
         }
     }
 
@@ -152,7 +152,7 @@ fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'
         let Some((service, plan)) = planned(packet, view.tables) else { continue };
         if let Some(fields) = fields_before(packet, plan, view.now) {
             let key = packet.parsed.flow.key(fields, packet.service);
-            burst.probe(&key, service.idle_ticks, Touch::Not, index, table);
+            burst.probe(&key, service.idle_limit(view.now), Touch::Not, index, table);
         }
     }
     burst.find(table, view);

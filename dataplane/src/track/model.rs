@@ -19,7 +19,7 @@ use super::hash::TableKey;
 use super::insert::{New, Written};
 use super::mem::Pages;
 use super::region::{Found, KeyWords, Region, Touch};
-use super::value::{Value, View};
+use super::value::{State, Value, View};
 
 const PREEMPTIONS: usize = 3;
 
@@ -42,7 +42,7 @@ fn service() -> Service {
         lifetime: Lifetime::WhileHealthy,
     };
     let (plan, pool) = (Plan([row; 7]), Pool::default().into());
-    Service { name: "web".into(), plan, idle_ticks: 10, pool, zonal: [].into() }
+    Service { name: "web".into(), plan, idle_ticks: 10, idle_floor: None, pool, zonal: [].into() }
 }
 
 struct Shared {
@@ -183,5 +183,51 @@ fn two_keys_never_take_one_lane() {
         let kept = |written| usize::from(written == Written::Created);
         assert_eq!(shared.entries(1).len(), kept(theirs));
         assert_eq!(shared.entries(rival).len(), kept(ours));
+    });
+}
+
+#[test]
+fn what_is_freed_in_the_background_is_never_what_was_just_written() {
+    model(|shared| {
+        shared.insert(1, 1, false);
+        let tidier = spawn(&shared, |s| {
+            let late = View { tables: &s.tables, now: Tick(10) };
+            let mut freed = 0;
+            s.region.for_each(0..2, late, |at, seen, state| {
+                freed += u32::from(state == State::Dead && s.region.reclaim(at, seen));
+            });
+            if freed == 1 { Written::Evicted } else { Written::Contended }
+        });
+        let late = View { tables: &shared.tables, now: Tick(10) };
+        let hash = shared.region.hash(&key(1));
+        let (key, value) = (key(1), value(2));
+        let new = New { key, hash, value, confirmed: false, supersede: false };
+        let written = shared.region.insert(&new, late, || true);
+        let freed = tidier.join().expect("no panic");
+        let expected: &[u32] = match (written, freed) {
+            (Written::Created, _) => &[2],
+            (_, Written::Evicted) => &[],
+            _ => &[1],
+        };
+        assert_eq!(shared.entries(1), expected, "{written:?} {freed:?}");
+    });
+}
+
+#[test]
+fn a_refresh_that_comes_first_saves_the_entry_from_being_freed() {
+    model(|shared| {
+        shared.insert(1, 1, false);
+        let place = shared.region.place(shared.region.hash(&key(1)));
+        let bucket = shared.region.bucket(place.home);
+        let lane = bucket.tags.matching(place.tag).trailing_zeros() as usize;
+        let at = super::region::Position { bucket: place.home, lane };
+        let dead = bucket.entry(lane).read().expect("quiet");
+        let tidier = spawn(&shared, move |s| match s.region.reclaim(at, &dead) {
+            true => Written::Evicted,
+            false => Written::Contended,
+        });
+        let found = shared.find(1);
+        let freed = tidier.join().expect("no panic") == Written::Evicted;
+        assert_eq!(shared.entries(1).len(), usize::from(!freed), "{found:?}");
     });
 }

@@ -87,7 +87,7 @@ impl View<'_> {
     /// Judges anyone's entry. One of a current epoch whose service these Tables do not know was
     /// made by newer ones.
     pub(super) fn judge_of(&self, service: ServiceId, value: Option<Value>, stamp: Stamp) -> State {
-        let idle_ticks = self.tables.service(service).map(|s| s.idle_ticks);
+        let idle_ticks = self.tables.service(service).map(|s| s.idle_limit(self.now));
         match self.judge(value, stamp, idle_ticks.unwrap_or(u32::MAX)) {
             State::Live if idle_ticks.is_none() => State::Newer,
             state => state,

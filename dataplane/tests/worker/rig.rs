@@ -93,7 +93,7 @@ fn service(pool: Arc<Pool>) -> Service {
         }
     };
     let plan = Plan(PacketClass::ALL.map(row));
-    Service { name: "web".into(), plan, idle_ticks: 80, pool, zonal: [].into() }
+    Service { name: "web".into(), plan, idle_ticks: 80, idle_floor: None, pool, zonal: [].into() }
 }
 
 fn templates(backend: u8, resolved: bool) -> Box<[Template; 2]> {

@@ -7,6 +7,7 @@ mod keys;
 mod protocol;
 mod stress;
 mod syn;
+mod walk;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ fn tables_with(plan: ClassPlan, services: usize, epochs: SlotEpochs) -> Tables {
         name: "web".into(),
         plan: Plan([plan; 7]),
         idle_ticks: IDLE,
+        idle_floor: None,
         pool: Arc::new(Pool { maglev: Arc::new(Maglev::default()), members: [].into() }),
         zonal: [].into(),
     };

@@ -82,6 +82,7 @@ impl World {
             name: "web".into(),
             plan: self.plan.clone(),
             idle_ticks: 80,
+            idle_floor: None,
             pool,
             zonal: [].into(),
         };

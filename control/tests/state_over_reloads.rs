@@ -1,0 +1,123 @@
+//! What the state keeps over reloads, and what it must not: namesakes, ids, keys, ticks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use control::config::{self, Environment};
+use control::model::{Affinity, Config, Profile, Service, TrackingMode};
+use control::state::{Backend, Change, Clock, Refused, State, Verb};
+use tables::{FieldSet, PacketClass};
+
+const FILE: &str = r#"
+[dataplane]
+hash_seed = "000102030405060708090a0b0c0d0e0f"
+[[port]]
+name = "uplink"
+device = "net_null0"
+addresses = ["10.0.0.2/24"]
+gateways = ["10.0.0.1"]
+[[service]]
+name = "web"
+initial_health = "healthy"
+connection_draining_timeout = "30s"
+[[service.group]]
+name = "g"
+backends = [{ name = "1", address = "10.1.0.1" }, { name = "2", address = "10.1.0.2" }]
+[[forwarding_rule]]
+name = "web"
+address = "192.0.2.10"
+protocol = "TCP"
+ports = [80]
+service = "web"
+"#;
+
+const CLOCK: Clock = Clock { tick_length: Duration::from_millis(125) };
+
+fn file(edit: impl FnOnce(&mut Service)) -> Config {
+    let loaded = config::parse("windrose.toml", FILE, &Environment::default()).expect("valid");
+    let mut config = loaded.config;
+    edit(&mut config.services[0]);
+    config
+}
+
+fn start(edit: impl FnOnce(&mut Service)) -> State {
+    State::new(Arc::new(file(edit)), CLOCK, Duration::ZERO).expect("fits")
+}
+
+fn reload(state: &mut State, at: u64, config: Config) {
+    state.apply(&[Change::Reload(Arc::new(config))], Duration::from_secs(at)).expect("fits");
+}
+
+fn tell(state: &mut State, at: u64, service: &str, verb: Verb) -> Result<(), Refused> {
+    let (service, backend) = (service.to_owned(), "g/1".to_owned());
+    state.apply(&[Change::Backend { service, backend, verb }], Duration::from_secs(at))
+}
+
+fn moved(to: &str) -> Config {
+    file(|s| s.groups[0].backends[0].address = to.parse().expect("an address"))
+}
+
+/// The first backend of the file, whatever still drains under its name.
+fn first(state: &State) -> &Backend {
+    let of_file = |b: &&Backend| &*b.path == "g/1" && !b.is_removed();
+    state.service("web").expect("known").backends.iter().find(of_file).expect("in the file")
+}
+
+#[test]
+fn a_verdict_is_for_the_backend_of_the_file_and_not_for_a_draining_namesake() {
+    let mut state = start(|_| {});
+    reload(&mut state, 1, moved("10.9.0.1"));
+    tell(&mut state, 2, "web", Verb::Health(false)).expect("known");
+    assert!(!first(&state).is_healthy());
+    // Back at the first address, the second one's entry is the younger of the two.
+    reload(&mut state, 3, moved("10.1.0.1"));
+    assert!(first(&state).is_healthy());
+    tell(&mut state, 4, "web", Verb::Health(false)).expect("known");
+    assert!(!first(&state).is_healthy());
+}
+
+#[test]
+fn a_backend_that_only_drains_can_still_be_named() {
+    let mut state = start(|_| {});
+    reload(&mut state, 1, file(|s| drop(s.groups[0].backends.remove(0))));
+    tell(&mut state, 2, "web", Verb::Health(false)).expect("known");
+    assert!(state.service("web").expect("known").backends[0].is_healthy());
+}
+
+#[test]
+fn a_service_that_only_drains_takes_no_orders() {
+    let mut state = start(|_| {});
+    let mut empty = file(|_| {});
+    empty.services.clear();
+    reload(&mut state, 1, empty);
+    let refused = Err(Refused::NoService("web".to_owned()));
+    assert_eq!(tell(&mut state, 2, "web", Verb::Drain), refused);
+    reload(&mut state, 3, file(|_| {}));
+    assert_eq!(tell(&mut state, 4, "web", Verb::Drain), Ok(()));
+}
+
+#[test]
+fn r3_what_is_not_tracked_any_more_has_no_former_key() {
+    let before = |state: &State| {
+        let plan = &state.service("web").expect("known").plan;
+        plan.class(PacketClass::Udp).track_before.map(|(key, _)| key)
+    };
+    let mut state = start(|s| {
+        s.tracking_mode = TrackingMode::PerSession;
+        s.affinity = Affinity::ClientIp;
+    });
+    reload(&mut state, 1, file(|_| {}));
+    assert_eq!(before(&state), Some(FieldSet::TWO_TUPLE));
+    reload(&mut state, 2, file(|s| s.profile = Profile::GcpExternal));
+    assert_eq!(before(&state), None);
+}
+
+#[test]
+fn a_span_is_rounded_up_to_at_least_one_tick_and_an_endless_one_is_the_longest_age() {
+    let ticks = |span| CLOCK.ticks(span);
+    assert_eq!(ticks(Duration::ZERO), 1);
+    assert_eq!(ticks(Duration::from_millis(125)), 1);
+    assert_eq!(ticks(Duration::from_millis(126)), 2);
+    assert_eq!(ticks(Duration::from_secs(600)), 4800);
+    assert_eq!(ticks(Duration::from_secs(u64::from(u32::MAX))), u32::MAX >> 2);
+}

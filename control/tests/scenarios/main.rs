@@ -208,3 +208,25 @@ fn f5_one_client_reaches_one_backend_by_every_protocol() {
          4 tcp 1001 S => forward selected created @",
     );
 }
+
+#[test]
+fn s7_an_error_follows_its_connection_in_every_profile() {
+    for profile in ["native", "gcp-external", "gcp-internal", "azure"] {
+        play(
+            &format!("profile = \"{profile}\""),
+            "0 up p/1
+             1 tcp 1000 S     => forward selected created p/1
+             2 up p/2
+             3 down p/1       => removed 0
+             4 error tcp 1000 => forward quoted hit p/1
+             5 error tcp 2000 => forward quoted none p/2
+             6 tcp 2000 A     => forward selected created p/2",
+        );
+    }
+    play(
+        "profile = \"gcp-external\"",
+        "0 up p/1
+         1 udp 1000       => forward selected none p/1
+         2 error udp 1000 => forward quoted none p/1",
+    );
+}

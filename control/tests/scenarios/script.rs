@@ -77,6 +77,7 @@ fn toml(event: &str) -> String {
         [verb @ ("drain" | "disable" | "enable"), backend] => {
             format!("{verb} = {{ {} }}", who(backend))
         }
+        ["error", protocol, sport] => error(protocol, sport),
         [protocol, ref more @ ..] => packet(protocol, more),
         [] => String::new(),
     };
@@ -93,4 +94,13 @@ fn packet(protocol: &str, more: &[&str]) -> String {
     let flags = more.get(1).map(|flags| format!(", flags = \"{flags}\""));
     let (ports, flags) = (ports.unwrap_or_default(), flags.unwrap_or_default());
     format!("packet = {{ protocol = {protocol}, {ends}{ports}{flags} }}")
+}
+
+/// What a router says about the service's answer to the client's port.
+fn error(protocol: &str, sport: &str) -> String {
+    let quote = format!(
+        "{{ protocol = \"{protocol}\", src = \"203.0.113.10\", sport = 80, dst = \"198.51.100.7\", dport = {sport} }}"
+    );
+    let ends = "src = \"192.0.2.1\", dst = \"203.0.113.10\"";
+    format!("packet = {{ protocol = \"icmp\", {ends}, quote = {quote} }}")
 }

@@ -16,6 +16,7 @@ mod limit;
 mod path;
 mod tunnel;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +88,9 @@ impl Messenger {
         if packet.parsed.length > port.mtu {
             packet.outcome = Some(Outcome::OversizeFrame);
         }
-        let Some(mtu) = packet.slot.and_then(|slot| self.mtu(packet, slot, tables, now)) else {
+        let Some(mtu) =
+            packet.slot.and_then(|slot| self.mtu(packet.parsed.flow.family(), slot, tables, now))
+        else {
             return;
         };
         if is_answerable(packet) && self.allows(packet, port, now, counters) {
@@ -98,9 +101,8 @@ impl Messenger {
         }
     }
 
-    /// The largest packet that the client may send through this backend's tunnel.
-    fn mtu<F>(&self, packet: &Packet<F>, slot: SlotId, tables: &Tables, now: Tick) -> Option<u16> {
-        let family = packet.parsed.flow.family();
+    /// The largest packet of a family that a client may send through a backend's tunnel.
+    fn mtu(&self, family: Family, slot: SlotId, tables: &Tables, now: Tick) -> Option<u16> {
         let template = tables.slots.template(slot, family)?;
         let mtu = self.paths(now).max_inner(slot, template, tables);
         Some(if family == Family::V6 { mtu.max(IPV6_MTU) } else { mtu })
@@ -150,6 +152,34 @@ impl Messenger {
             }
         }
         counters.add(Event::PathMtuLowered, u64::from(lowered));
+        if let (Some(_), [slot, ..]) = (mtu, slots) {
+            self.translate(packet, *slot, tables, now, counters);
+        }
+    }
+
+    /// Tells the client at once, where the quote says who it is: its packet is lost already. The
+    /// answer goes to the router that reported, which knows a way to the client or drops it.
+    fn translate<F: Frame>(
+        &mut self,
+        packet: &mut Packet<F>,
+        slot: SlotId,
+        tables: &Tables,
+        now: Tick,
+        counters: &WorkerCounters,
+    ) -> Option<()> {
+        let parsed = &packet.parsed;
+        let (link, message) = (usize::from(parsed.l3), usize::from(parsed.l4));
+        let end = link + usize::from(parsed.length);
+        let (at, flow) = tunnel::inner(packet.frame.bytes().get(message..end)?)?;
+        let port = tables.ports.get(usize::from(packet.port.0))?;
+        let tells = tables.rules.is_claimed(flow.src()) && is_somebody(flow.dst());
+        let mtu = self.mtu(flow.family(), slot, tables, now)?;
+        if tells && !is_from_group(packet) && self.allows(packet, port, now, counters) {
+            let inner = message + at..end;
+            let done = answer::too_big(&mut packet.frame, port.mac, inner, link, mtu);
+            conclude(packet, done, counters);
+        }
+        Some(())
     }
 
     fn allows<F>(
@@ -184,6 +214,12 @@ fn is_answerable<F: Frame>(packet: &Packet<F>) -> bool {
         && !is_error
         && !is_from_group(packet)
         && !parsed.flow.dst().is_multicast()
+}
+
+/// Whether a packet can have this source.
+fn is_somebody(address: IpAddr) -> bool {
+    let everyone = matches!(address, IpAddr::V4(a) if a.octets()[0] == 0 || a.octets()[0] >= 224);
+    !(everyone || address.is_multicast() || address.is_unspecified() || address.is_loopback())
 }
 
 /// An Ethernet source that nobody can have.

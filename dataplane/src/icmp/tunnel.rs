@@ -1,7 +1,9 @@
 //! Errors about our own outer headers: addressed to a tunnel source, quoting what we sent from
 //! there to a backend (S-7).
 
-use tables::{Family, Flow, Tables};
+use tables::{Family, Flow, PacketClass, Tables};
+
+use crate::parse::quoted;
 
 const IPV4: u8 = 4;
 const IPV6: u8 = 41;
@@ -36,6 +38,51 @@ pub(super) fn reported_mtu(message: &[u8], family: Family) -> Option<u16> {
         (Family::V6, 2, _) => Some(u16::try_from(mtu).unwrap_or(u16::MAX)),
         _ => None,
     }
+}
+
+/// Where in an error the packet begins that was inside the tunnel, and whose it is, turned round:
+/// from the VIP to the client. `None` where the quote does not tell, and where nobody must be told:
+/// it may be fragmented, or is ICMP itself.
+pub(super) fn inner(message: &[u8]) -> Option<(usize, Flow)> {
+    let at = HEADER + tunnel_length(message.get(HEADER..)?)?;
+    let packet = message.get(at..)?;
+    let (flow, class) = quoted(packet)?;
+    let may_be_told = match packet.first_chunk::<8>()? {
+        // "Don't fragment", and no later fragment.
+        [first, _, _, _, _, _, f0, f1] if first >> 4 == 4 => {
+            f0 & 0x40 != 0 && u16::from_be_bytes([f0 & 0x1F, *f1]) == 0
+        }
+        _ => true,
+    };
+    (may_be_told && class != PacketClass::Icmp).then_some((at, flow))
+}
+
+/// Bytes of one of our outer headers, up to the inner packet.
+fn tunnel_length(outer: &[u8]) -> Option<usize> {
+    let (header, proto) = match *outer.first_chunk::<20>()? {
+        [first, _, _, _, _, _, _, _, _, proto, ..] if first >> 4 == 4 => {
+            (usize::from(first & 0x0F) * 4, proto)
+        }
+        [_, _, _, _, _, _, next, ..] => (40, next),
+    };
+    let shim = match (proto, outer.get(header..)?) {
+        (IPV4 | IPV6, _) => 0,
+        // A key is all that we put into a GRE header beyond its least.
+        (GRE, [flags, ..]) => {
+            if flags & 0x20 == 0 {
+                4
+            } else {
+                8
+            }
+        }
+        // Behind UDP: variant 1 is the packet itself, variant 0 a header before it.
+        (UDP, [_, _, _, _, _, _, _, _, gue, ..]) if gue >> 6 == 0 => {
+            12 + usize::from(gue & 0x1F) * 4
+        }
+        (UDP, _) => 8,
+        _ => return None,
+    };
+    Some(header + shim)
 }
 
 /// The next smaller size than that of the packet that was too big.

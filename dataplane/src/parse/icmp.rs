@@ -91,6 +91,15 @@ fn note(parsed: &mut Parsed, kind: Icmp, message: &[u8], read: fn(&[u8]) -> Opti
     }
 }
 
+/// The flow, turned round, and the class of a packet of which only the beginning is there.
+pub(crate) fn quoted(packet: &[u8]) -> Option<(Flow, PacketClass)> {
+    let quote = match packet.first()? >> 4 {
+        4 => quoted_v4(packet),
+        _ => quoted_v6(packet),
+    };
+    quote.map(|quote| (quote.flow, quote.class))
+}
+
 /// An IPv4 packet of which only the beginning is there; its checksum and length do not matter.
 fn quoted_v4(quoted: &[u8]) -> Option<Quote> {
     let [first, _, _, _, _, _, f0, f1, _, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =

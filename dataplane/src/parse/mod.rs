@@ -25,6 +25,7 @@ use crate::io::Frame;
 use crate::prefetch::prefetch;
 
 pub use icmp::Icmp;
+pub(crate) use icmp::quoted;
 pub use loop_guard::is_loop;
 
 /// Where a packet stands in its datagram.

@@ -25,12 +25,6 @@ pub(super) fn warnings(file: &File, report: &mut Report<'_>) {
     );
     let admin = file.admin.iter().map(|a| a.span.clone());
     warn(admin, "[admin]", "nothing listens there", report);
-    let given = |f: &Field<bool>| f.is_given().then(|| f.span.clone());
-    let echo = file.port.iter().filter_map(|p| given(&p.answer_echo));
-    warn(echo, "answer_echo", "no echo is answered", report);
-    let rate =
-        file.port.iter().filter(|p| p.icmp_rate.is_given()).map(|p| p.icmp_rate.span.clone());
-    warn(rate, "icmp_rate", "no ICMP answer is sent", report);
 }
 
 fn warn(mut places: impl Iterator<Item = Span>, key: &str, instead: &str, report: &mut Report<'_>) {

@@ -3,6 +3,7 @@
 
 mod echo;
 mod packets;
+mod properties;
 mod quotes;
 mod too_big;
 mod tunnel;

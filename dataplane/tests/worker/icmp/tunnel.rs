@@ -8,7 +8,7 @@ use tables::*;
 
 use super::packets::*;
 use super::world::{BACKENDS, OUR_TUNNEL6, World};
-use crate::rig::{OUR_TUNNEL, Rig};
+use crate::rig::{OUR_TUNNEL, OURS, ROUTER, Rig, VIP};
 
 /// As much of the outer header as every router quotes: the header and 8 bytes.
 fn quote(world: &World, backend: u8, proto: u8) -> Vec<u8> {
@@ -182,4 +182,65 @@ fn s7_a_slots_next_backend_starts_anew() {
     tables.slots = SlotTable::new([(epochs, Some(world.templates(0)))]);
     rig.publisher.try_publish(tables).expect("published");
     assert_eq!(largest(&mut rig, 8), 1480);
+}
+
+/// The client's packet in its tunnel, as a generous router quotes it.
+fn quoted_inner(inner: &[u8], tunnel: &[u8], proto: u8) -> Vec<u8> {
+    let payload = [tunnel, inner].concat();
+    let quote = ipv4(OUR_TUNNEL, [10, 1, 0, 0], proto, &[], &payload);
+    icmp4(HOP, OUR_TUNNEL, 3, 4, &[&[0, 0, 0x05, 0x78], &quote[..]].concat())
+}
+
+#[test]
+fn s7_where_the_quote_tells_whose_packet_it_was_the_client_is_told_at_once() {
+    let v4 = request(Family::V4, TCP, 1400);
+    let v6 = request(Family::V6, UDP, 1400);
+    let expected4 = |mtu: u16, quoted: usize| {
+        let [m0, m1] = mtu.to_be_bytes();
+        icmp4(VIP, CLIENT, 3, 4, &[&[0, 0, m0, m1], &v4[..quoted]].concat())
+    };
+    let [m0, m1] = 1380_u16.to_be_bytes();
+    let expected6 = icmp6(VIP6, CLIENT6, 2, 0, &[&[0, 0, m0, m1], &v6[..500]].concat());
+    for (name, inner, tunnel, proto, expected) in [
+        ("IPIP, 28 bytes", &v4[..28], &[][..], 4, expected4(1380, 28)),
+        ("IPIP, much", &v4[..1000], &[], 4, expected4(1380, 548)),
+        ("GRE", &v4[..28], &[0, 0, 8, 0], 47, expected4(1380, 28)),
+        ("GRE with a key", &v4[..29], &[0x20, 0, 8, 0, 0, 0, 0, 7], 47, expected4(1380, 29)),
+        ("IPv6 inside", &v6[..500], &[], 41, expected6),
+    ] {
+        let mut rig = one().rig();
+        arrive(&mut rig, &quoted_inner(inner, tunnel, proto), 8);
+        assert_eq!(rig.counters.outcome(Outcome::TunnelError), 1, "{name}");
+        assert_eq!(rig.counters.event(Event::IcmpSent), 1, "{name}");
+        let sent = rig.worker.io.ports[0].sent.pop_back().expect("told");
+        let header = if inner[0] >> 4 == 4 { 20 } else { 40 };
+        let (got, expected) = (&sent.bytes()[14..], &expected[..]);
+        // The IP header's own fields are those of every answer (see `too_big`).
+        assert_eq!(got[header..], expected[header..], "{name}");
+        assert_eq!(got[header - 8..header], expected[header - 8..header], "{name}: from, to");
+        assert_eq!(sent.bytes()[..12], [ROUTER.0, OURS.0].concat(), "{name}");
+    }
+}
+
+#[test]
+fn s7_nobody_is_told_of_what_is_not_a_clients_packet_or_has_no_need() {
+    let with = |changes: &[(usize, u8)]| {
+        let mut inner = request(Family::V4, TCP, 1400)[..28].to_vec();
+        changes.iter().for_each(|(at, byte)| inner[*at] = *byte);
+        inner
+    };
+    for (name, inner) in [
+        ("27 bytes", with(&[])[..27].to_vec()),
+        ("without \"don't fragment\"", with(&[(6, 0)])),
+        ("a later fragment", with(&[(7, 1)])),
+        ("ICMP", with(&[(9, 1)])),
+        ("to an address that is no VIP", with(&[(19, 99)])),
+        ("from a group", with(&[(12, 224)])),
+        ("from nobody", with(&[(12, 0)])),
+    ] {
+        let mut rig = one().rig();
+        arrive(&mut rig, &quoted_inner(&inner, &[], 4), 8);
+        assert_eq!(rig.counters.event(Event::PathMtuLowered), 1, "{name}");
+        assert!(rig.worker.io.ports[0].sent.is_empty(), "{name}");
+    }
 }

@@ -13,7 +13,7 @@ export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V |
 # One thing after another: the parts of a step build on each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test check build bench bench-ab setup setup-build bins clean
+.PHONY: help demo test fuzz check build bench bench-ab setup setup-build bins clean
 
 help: ## this list
 	@echo "Targets:"
@@ -29,6 +29,10 @@ test: setup bins ## every test, the end-to-end ones included (root)
 	else \
 		set -x; cargo test --workspace --no-fail-fast --lib --bins --tests; \
 	fi
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (20) each, after its seeds; without DPDK
+	cargo test --quiet --manifest-path fuzz/Cargo.toml
+	fuzz/run.sh
 
 check: setup-build ## formatting, lints, docs, the build without DPDK, licences
 	cargo fmt --all --check

@@ -100,8 +100,7 @@ pub(crate) fn mutate(config: &mut Config, what: u8, number: u8) {
                 service.persistence = pick(&all, number);
             }
         }
-        // Only ever shorter: a longer one brings back what has expired but was not reused yet.
-        3 => service.idle_timeout = service.idle_timeout.min(seconds(pick(&[60, 90, 600], number))),
+        3 => service.idle_timeout = seconds(pick(&[60, 90, 600], number)),
         4 => service.draining_timeout = seconds(pick(&[0, 30, 100], number)),
         5 => service.weighted = number.is_multiple_of(2),
         6 => {

@@ -1,5 +1,5 @@
-//! Fragments of a few datagrams, in any order, over two workers and some time. Whatever is sent of
-//! one datagram while its first fragment is remembered goes to one backend.
+//! Fragments of a few datagrams, in any order, over two workers and some time: each ends in one
+//! outcome, is held, or is sent on as it came.
 
 use crate::appliance::Appliance;
 use crate::shape;

@@ -86,6 +86,27 @@ fn a_buffer_grows_into_its_headroom_and_no_further() {
 }
 
 #[test]
+fn what_a_buffer_was_does_not_show_in_what_it_is_next() {
+    let mut port = open("net_ring7", &PortConfig::default()).unwrap();
+    let (mut rx, mut tx) = port.split().remove(0);
+    // Every buffer of the pool's cache goes round, once long and moved, once short.
+    for (length, moved) in [(1500, 100), (60, 0), (60, 0)] {
+        for _ in 0..40 {
+            let mut frames = Burst::new();
+            assert!(eal().1.take_many(&mut frames));
+            for frame in &mut frames {
+                assert_eq!((frame.headroom(), frame.bytes().len()), (128, 0));
+                assert!(frame.extend(&[length as u8; 1500][..length]) && frame.move_start(moved));
+            }
+            tx.send(&mut frames);
+            let mut received = Burst::new();
+            rx.receive(&mut received, 32);
+            assert!(received.iter().all(|f| f.bytes().len() == length + moved as usize));
+        }
+    }
+}
+
+#[test]
 fn a_worker_runs_a_closure_over_a_queue_and_a_panic_is_reported() {
     let (eal, _) = eal();
     let mut port = open("net_null0", &PortConfig::default()).unwrap();

@@ -31,6 +31,8 @@ pub struct Config {
     pub driver: Driver,
     /// Which backends are members.
     pub members: Vec<usize>,
+    /// More services and rules, as text at the end of the file.
+    pub more: String,
     /// `connection_draining_timeout` of both services.
     pub draining: &'static str,
     /// The appliance's ports.
@@ -50,6 +52,7 @@ impl Config {
             memory: "128M",
             driver: Driver::AfPacket,
             members: (0..BACKENDS).collect(),
+            more: String::new(),
             draining: "60s",
             ports: topology.ports.clone(),
             arms: topology.arms,
@@ -136,6 +139,6 @@ impl fmt::Display for Config {
                 self.rule(f, front, back)?;
             }
         }
-        Ok(())
+        writeln!(f, "{}", self.more)
     }
 }

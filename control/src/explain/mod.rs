@@ -184,6 +184,9 @@ fn without_rule<D: Desk>(
         Outcome::VipNoRule => format!(
             "It is dropped (vip_no_rule): rules claim {dst}, but none takes this packet (F-4)."
         ),
+        Outcome::EchoAnswered => format!(
+            "It is answered in the name of {dst} (answer_echo): no rule takes ICMP for that address."
+        ),
         Outcome::ClientDenied => format!(
             "It is dropped (client_denied): the rule's client_allow does not hold {}.",
             packet.tuple.src

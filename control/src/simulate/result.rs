@@ -205,6 +205,8 @@ fn verdict(report: &Report) -> (Verdict, &'static str) {
         Outcome::Host | Outcome::NoHostInterface | Outcome::HostFull | Outcome::VipNoRule => {
             "no_rule"
         }
+        // Answered or not, no rule took it and no backend gets it.
+        Outcome::EchoAnswered | Outcome::IcmpRateLimited => "no_rule",
         Outcome::MalformedIp | Outcome::MalformedL4 | Outcome::RxTruncated => "malformed",
         other => other.name(),
     };

@@ -21,6 +21,7 @@ use crate::events::{Event, Events};
 use crate::failure::Failure;
 use crate::host;
 use crate::ports::{self, Ports};
+use crate::tunnel_errors::TunnelErrors;
 use crate::{exit, workers};
 
 /// A running appliance.
@@ -34,6 +35,7 @@ pub(crate) struct Appliance {
     stop: Arc<AtomicBool>,
     workers: Vec<Launched<()>>,
     hosts: Vec<HostInterface>,
+    tunnels: TunnelErrors,
 }
 
 impl Appliance {
@@ -57,6 +59,8 @@ impl Appliance {
         let (to_workers, hosts) = hosts(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
         let counters = Arc::new(Counters::new(eal.workers()));
+        let paths = Arc::new(PathMtus::new(Tick::LENGTH));
+        let tunnels = TunnelErrors::new(Arc::clone(&paths));
         let crew = workers::Crew {
             eal: &eal,
             pool: &pool,
@@ -64,7 +68,7 @@ impl Appliance {
             counters: &counters,
             connections: workers::connections(&config).map_err(Failure::Connections)?,
             fragments: workers::fragments(),
-            paths: Arc::new(PathMtus::new(Tick::LENGTH)),
+            paths,
             idle: workers::idle(&config),
             start,
             stop: &stop,
@@ -74,7 +78,8 @@ impl Appliance {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
         tracing::info!(workers = workers.len(), ports = config.ports.len(), "running");
-        Ok(Self { controller, publisher, waiting: None, counters, start, stop, workers, hosts })
+        let waiting = None;
+        Ok(Self { controller, publisher, waiting, counters, start, stop, workers, hosts, tunnels })
     }
 
     /// Serves until it is told to stop, or a worker ends by itself.
@@ -109,6 +114,7 @@ impl Appliance {
             Ok(None) => self.publish_waiting(),
             Err(kept) => tracing::error!("the old Tables go on: {kept}"),
         }
+        self.tunnels.say(self.controller.state(), self.start.elapsed());
     }
 
     /// Newer Tables replace those that still wait: changes merge (D-5).

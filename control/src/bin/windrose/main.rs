@@ -16,6 +16,7 @@ mod pcap;
 mod ports;
 mod run;
 mod simulate;
+mod tunnel_errors;
 mod workers;
 
 use std::path::PathBuf;

@@ -146,6 +146,7 @@ fn s7_only_our_own_tunnels_count() {
         ("to an address that is no backend's", quoted(OUR_TUNNEL, [10, 9, 9, 9], 4)),
         ("from an address that is not ours", quoted([10, 0, 0, 3], [10, 1, 0, 0], 4)),
         ("of the host's own traffic", quoted(OUR_TUNNEL, [10, 1, 0, 0], TCP)),
+        ("to a port that is not GUE's", quoted(OUR_TUNNEL, [10, 1, 0, 0], UDP)),
     ] {
         let mut rig = world.rig();
         arrive(&mut rig, &packet, 8);
@@ -191,6 +192,9 @@ fn quoted_inner(inner: &[u8], tunnel: &[u8], proto: u8) -> Vec<u8> {
     icmp4(HOP, OUR_TUNNEL, 3, 4, &[&[0, 0, 0x05, 0x78], &quote[..]].concat())
 }
 
+/// UDP to our port, and a header of variant 0 without more.
+const GUE: [u8; 12] = [0x90, 1, 0x17, 0xC0, 0, 0, 0, 0, 0, 4, 0, 0];
+
 #[test]
 fn s7_where_the_quote_tells_whose_packet_it_was_the_client_is_told_at_once() {
     let v4 = request(Family::V4, TCP, 1400);
@@ -206,6 +210,8 @@ fn s7_where_the_quote_tells_whose_packet_it_was_the_client_is_told_at_once() {
         ("IPIP, much", &v4[..1000], &[], 4, expected4(1380, 548)),
         ("GRE", &v4[..28], &[0, 0, 8, 0], 47, expected4(1380, 28)),
         ("GRE with a key", &v4[..29], &[0x20, 0, 8, 0, 0, 0, 0, 7], 47, expected4(1380, 29)),
+        ("GUE", &v4[..28], &GUE, 17, expected4(1380, 28)),
+        ("GUE variant 1", &v4[..28], &GUE[..8], 17, expected4(1380, 28)),
         ("IPv6 inside", &v6[..500], &[], 41, expected6),
     ] {
         let mut rig = one().rig();

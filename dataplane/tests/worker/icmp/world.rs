@@ -95,6 +95,7 @@ impl World {
                 (0..BACKENDS).map(|i| (SlotEpochs::default(), Some(self.templates(i)))),
             ),
             tunnel_sources: Box::new([OUR_TUNNEL.into(), OUR_TUNNEL6.into()]),
+            gue_ports: Box::new([6080]),
             backends: (0..BACKENDS).map(|i| self.backend(i)).zip(slots()).collect(),
             ..Tables::default()
         }

@@ -3,12 +3,13 @@
 //! [`apply`] is the whole of it for one packet, on plain bytes; `ipv4` and `ipv6` patch,
 //! `label` makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. `outer` and `gue`
 //! patch what only some tunnels have; `l3dsr` does without a tunnel. `oversize` fragments what
-//! is too big and may be (D-8), with the pieces of `split`. The inner packet's bytes are never
+//! is too big and may be (D-8), with the pieces of `split`; `fresh` finds room where a frame has none. The inner packet's bytes are never
 //! touched (N-1) but by these two.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod checksum;
+mod fresh;
 mod gue;
 mod identifiers;
 mod ipv4;

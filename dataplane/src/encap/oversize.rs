@@ -93,7 +93,7 @@ impl From<Whole> for Outcome {
 }
 
 /// The packet without what is around it.
-fn whole<F: Frame>(packet: &Packet<F>) -> Result<&[u8], Outcome> {
+pub(super) fn whole<F: Frame>(packet: &Packet<F>) -> Result<&[u8], Outcome> {
     let rest = packet.frame.bytes().get(usize::from(packet.parsed.l3)..);
     rest.and_then(|rest| rest.get(..packet.parsed.length.into())).ok_or(Outcome::RxTruncated)
 }

@@ -77,8 +77,11 @@ fn encapsulate<I: Io>(
     };
     match done {
         Err(Outcome::TooBig) if oversize::applies(&packet.parsed, template) => {
-            Err(sender.send(packet, template, label, limit))
+            return Err(sender.send(packet, template, label, limit));
         }
-        done => done.map(|()| packet.egress = template.egress()),
+        Err(Outcome::NoHeadroom) => sender.move_and_apply(packet, template, id, label)?,
+        done => done?,
     }
+    packet.egress = template.egress();
+    Ok(())
 }

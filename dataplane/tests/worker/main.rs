@@ -2,6 +2,7 @@
 
 mod balance;
 mod distribution;
+mod encapsulations;
 mod fragments;
 mod icmp;
 mod odd;

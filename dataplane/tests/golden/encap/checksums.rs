@@ -1,4 +1,4 @@
-//! Checksums at the edges of the arithmetic.
+//! Checksums at the edges of the arithmetic (N-1, N-2).
 
 use std::collections::BTreeSet;
 

@@ -35,19 +35,25 @@ fn tables(spec: &TemplateSpec) -> Tables {
     }
 }
 
-fn send(frame: &[u8], spec: &TemplateSpec, mut io: MemIo) -> Sent {
+fn send(frame: &[u8], spec: &TemplateSpec, io: MemIo) -> Sent {
+    run(MemFrame::new(frame), spec, io).0
+}
+
+/// What was sent at once, and the frame that is left to be.
+fn run(frame: MemFrame, spec: &TemplateSpec, mut io: MemIo) -> (Sent, MemFrame) {
     let tables = tables(spec);
     let (counters, tick) = (Counters::new(1), Duration::from_millis(250));
     let icmp = Messenger::new(Arc::new(PathMtus::new(tick)), tick);
     let mut batch = Batch::default();
-    batch.0.push(Packet::new(MemFrame::new(frame), PortId(0)));
+    batch.0.push(Packet::new(frame, PortId(0)));
     parse::stage(&mut batch, &tables);
     batch.0[0].slot = SlotId::new(0);
     let mut ids = Identifiers::starting_at(0xFFFE);
     let worker = counters.worker(0);
     encap::stage(&mut batch, &tables, &mut ids, icmp.paths(Tick(0)), &mut io, worker);
     let frames = io.ports[1].sent.iter().map(|f| f.bytes().to_vec()).collect();
-    Sent { frames, outcome: batch.0[0].outcome, counters }
+    let packet = batch.0.remove(0);
+    (Sent { frames, outcome: packet.outcome, counters }, packet.frame)
 }
 
 /// A UDP datagram of this many bytes, headers included, that may be fragmented.
@@ -170,6 +176,33 @@ fn without_a_buffer_or_room_to_send_the_packet_ends_by_name() {
     assert_eq!((sent.outcome, sent.frames.len()), (Some(Outcome::TxFull), 1));
     assert_eq!(sent.counters.event(Event::Sent), 1);
     assert_eq!(sent.counters.event(Event::Fragmented), 0);
+}
+
+#[test]
+fn a_frame_without_headroom_is_moved_to_one_that_has_it() {
+    let l3dsr = Tunnel::L3dsr { dscp: 1 };
+    for (outer, tunnel, needed) in
+        [(Family::V4, Tunnel::Ipip, 20), (Family::V6, Tunnel::Gre { key: None }, 44)]
+    {
+        let spec = spec(Family::V4, outer, tunnel);
+        let frame = packet(Family::V4, L4::Tcp, 0, b"the quick brown fox");
+        let (_, with_room) = run(MemFrame::new(&frame), &spec, MemIo::new(2));
+        for headroom in [0, needed - 1, needed] {
+            let (sent, moved) = run(
+                MemFrame::with_headroom(&padded(frame.clone(), 9), headroom),
+                &spec,
+                MemIo::new(2),
+            );
+            assert_eq!((sent.outcome, moved.bytes()), (None, with_room.bytes()), "{headroom}");
+        }
+        let none = MemIo { buffers: Some(0), ..MemIo::new(2) };
+        let (sent, left) = run(MemFrame::with_headroom(&frame, 3), &spec, none);
+        assert_eq!((sent.outcome, left.bytes()), (Some(Outcome::NoHeadroom), &*frame));
+    }
+    let spec = spec(Family::V4, Family::V4, l3dsr);
+    let tagged = packet(Family::V4, L4::Udp, 0, b"x");
+    let (sent, _) = run(MemFrame::with_headroom(&tagged, 0), &spec, MemIo::new(2));
+    assert_eq!(sent.outcome, None, "no tunnel, no room needed");
 }
 
 #[test]

@@ -97,6 +97,26 @@ fn a_service_that_only_drains_takes_no_orders() {
 }
 
 #[test]
+fn t18_orders_stand_until_they_are_undone_and_a_weight_of_a_check_goes_before_the_default() {
+    let mut state = start(|_| {});
+    let seen = |state: &State| {
+        let backend = &state.service("web").expect("known").backends[0];
+        (backend.orders(), backend.weight())
+    };
+    assert_eq!(seen(&state), ((false, false), 1));
+    for (verb, orders) in [
+        (Verb::Weight(7), (false, false)),
+        (Verb::Disable, (false, true)),
+        (Verb::Drain, (true, true)),
+        (Verb::Enable, (false, false)),
+        (Verb::Drain, (true, false)),
+    ] {
+        tell(&mut state, 1, "web", verb).expect("known");
+        assert_eq!(seen(&state), (orders, 7), "{verb:?}");
+    }
+}
+
+#[test]
 fn r3_what_is_not_tracked_any_more_has_no_former_key() {
     let before = |state: &State| {
         let plan = &state.service("web").expect("known").plan;

@@ -124,5 +124,6 @@ mod tests {
         assert!(!health.is_decided() && health.is_healthy());
         health.observe(true, Thresholds { healthy: 2, unhealthy: 2 });
         assert!(health.is_decided() && health.is_healthy());
+        assert!(!Health::starting(false).is_healthy());
     }
 }

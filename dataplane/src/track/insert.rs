@@ -1,7 +1,7 @@
 //! Writing entries: in place, into a free lane, or over one that gives way.
 
 use super::bucket::{Bucket, LANES, lanes};
-use super::entry::{Busy, Snapshot};
+use super::entry::{Busy, Locked, Snapshot};
 use super::hash::Place;
 use super::region::{KeyWords, Position, Region, Touch};
 use super::sync::{Ordering, fence, pause};
@@ -213,20 +213,34 @@ where
         written: Written,
     ) -> Result<Written, Retry> {
         let bucket = self.bucket(at.bucket);
-        let locked = bucket.entry(at.lane).lock(seen.sequence).ok_or(Retry)?;
+        let locked = self.take(at, seen, written == Written::Replaced).ok_or(Retry)?;
         let sequence = locked.next_sequence();
-        if locked.stamp() != seen.stamp && written != Written::Replaced {
-            drop(locked);
-            // Who met the odd sequence left this key to us.
-            self.settle(self.place(self.hash(&seen.key)), at, sequence, &seen.key);
-            return Err(Retry);
-        }
         locked.write(&new.key, new.value.pack(), Stamp::new(view.now, new.confirmed));
         let place = self.place(new.hash);
         bucket.tags.set(at.lane, place.tag);
         drop(locked);
         let stays = self.settle(place, at, sequence, &new.key);
         Ok(if stays { written } else { Written::Contended })
+    }
+
+    /// The right to write the entry at `at` if nobody has written it since `seen`, or if
+    /// `refreshed_too`, refreshed it.
+    fn take(&self, at: Position, seen: &Snapshot<W>, refreshed_too: bool) -> Option<Locked<'_, W>> {
+        let locked = self.bucket(at.bucket).entry(at.lane).lock(seen.sequence)?;
+        if refreshed_too || locked.stamp() == seen.stamp {
+            return Some(locked);
+        }
+        let sequence = locked.next_sequence();
+        drop(locked);
+        // Who met the odd sequence left this key to us.
+        self.settle(self.place(self.hash(&seen.key)), at, sequence, &seen.key);
+        None
+    }
+
+    /// Frees the lane of a dead entry, unless it was written or refreshed since; says whether.
+    pub(super) fn reclaim(&self, at: Position, seen: &Snapshot<W>) -> bool {
+        let taken = self.take(at, seen, false);
+        taken.map(|locked| self.free(at, &locked)).is_some()
     }
 
     /// Of several entries of one key the one at the lowest position stays; says whether that is
@@ -249,11 +263,14 @@ where
 
     /// Frees a lane, unless somebody has written its entry since: then that is theirs to settle.
     pub(super) fn kill(&self, at: Position, sequence: u32) {
-        let bucket = self.bucket(at.bucket);
-        if let Some(locked) = bucket.entry(at.lane).lock(sequence) {
-            bucket.tags.clear(at.lane);
-            locked.write(&[0; W], 0, Stamp(0));
+        if let Some(locked) = self.bucket(at.bucket).entry(at.lane).lock(sequence) {
+            self.free(at, &locked);
         }
+    }
+
+    fn free(&self, at: Position, locked: &Locked<'_, W>) {
+        self.bucket(at.bucket).tags.clear(at.lane);
+        locked.write(&[0; W], 0, Stamp(0));
     }
 }
 

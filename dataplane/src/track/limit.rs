@@ -1,5 +1,7 @@
 //! How many entries a worker may make (D-4).
 
+use std::time::Duration;
+
 use tables::Tick;
 
 /// A worker's allowance of new entries, so that a flood of new flows costs a bounded share of its
@@ -15,6 +17,13 @@ impl InsertLimit {
     /// At most this many new entries a tick; 0: as many as come.
     pub fn per_tick(per_tick: u32) -> Self {
         Self { per_tick, ..Self::default() }
+    }
+
+    /// At most this many new entries a second, in ticks of `length`, each with its share of them
+    /// (at least one); 0: as many as come.
+    pub fn per_second(rate: u32, length: Duration) -> Self {
+        let share = (u128::from(rate) * length.as_nanos()).div_ceil(1_000_000_000);
+        Self::per_tick(u32::try_from(share).unwrap_or(u32::MAX))
     }
 
     /// Takes one of this tick's allowance, if any is left.
@@ -37,6 +46,16 @@ mod tests {
         let mut limit = InsertLimit::per_tick(2);
         let taken: Vec<_> = [1, 1, 1, 2, 2, 2].map(|t| limit.take(Tick(t))).into();
         assert_eq!(taken, [true, true, false, true, true, false]);
+    }
+
+    #[test]
+    fn a_rate_is_shared_out_over_the_ticks_of_a_second() {
+        for (rate, expected) in [(1_000_000, 125_000), (8, 1), (1, 1), (0, 0), (9, 2)] {
+            let limit = InsertLimit::per_second(rate, Tick::LENGTH);
+            assert_eq!(limit.per_tick, expected, "{rate} a second");
+        }
+        let most = InsertLimit::per_second(u32::MAX, Duration::from_secs(60));
+        assert_eq!(most.per_tick, u32::MAX);
     }
 
     #[test]

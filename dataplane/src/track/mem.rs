@@ -54,8 +54,7 @@ mod mapped {
         /// Maps `len` zeroed values and touches every page, so that no worker faults later.
         pub(in crate::track) fn new(len: usize, pages: Pages) -> io::Result<Self> {
             let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
-            let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_large)?.max(1);
-            let mapped = bytes.checked_next_multiple_of(HUGE).ok_or_else(too_large)?;
+            let mapped = Self::bytes_for(len).ok_or_else(too_large)?;
             let start = match (pages, map(mapped, libc::MAP_HUGETLB)) {
                 (Pages::Auto | Pages::Require, Ok(start)) => start,
                 (Pages::Require, Err(error)) => return Err(error),
@@ -68,8 +67,13 @@ mod mapped {
             if pages != Pages::Off {
                 advise(start, mapped, libc::MADV_HUGEPAGE);
             }
-            advise(start, bytes, libc::MADV_POPULATE_WRITE);
+            advise(start, len * size_of::<T>(), libc::MADV_POPULATE_WRITE);
             Ok(Self { start: start.cast(), len, mapped, owns: PhantomData })
+        }
+
+        /// Bytes that are mapped for `len` values: whole huge pages. `None` beyond all memory.
+        pub(in crate::track) fn bytes_for(len: usize) -> Option<usize> {
+            len.checked_mul(size_of::<T>())?.max(1).checked_next_multiple_of(HUGE)
         }
 
         /// Bytes mapped.
@@ -129,6 +133,10 @@ mod modelled {
     impl<T: Zeroed> Slab<T> {
         pub(in crate::track) fn new(len: usize, _: Pages) -> io::Result<Self> {
             Ok(Self((0..len).map(|_| T::zeroed()).collect()))
+        }
+
+        pub(in crate::track) fn bytes_for(len: usize) -> Option<usize> {
+            len.checked_mul(size_of::<T>())
         }
 
         pub(in crate::track) fn bytes(&self) -> usize {

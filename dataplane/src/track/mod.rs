@@ -2,7 +2,8 @@
 //!
 //! In reading order: `look_up` and `record`, the stages; `quoted`, for errors about a connection;
 //! `table`; `region` (finding) and `insert` (writing); `bucket`, `entry` and `value`, the layout;
-//! `hash`; `walk`, reading from the side; `mem`, `simd` and `sync`, the ground.
+//! `hash`; `walk`, `filter` and `upkeep`, from the side; `mem`, `memory`, `numa`, `simd` and `sync`,
+//! the ground.
 //!
 //! # Layout
 //!
@@ -65,21 +66,25 @@
 //! `entry_contended`), never time.
 //!
 //! Not covered: a moment further than 2^30 ticks back (four years) looks like the future
-//! ([`Tick::since`]); [`ConnectionTable::sweep`] once in that time keeps it from happening.
+//! ([`Tick::since`]); the control side's rounds ([`Upkeep`]) free an entry long before.
 
 mod bucket;
 mod entry;
+mod filter;
 mod hash;
 mod insert;
 mod limit;
 mod look_up;
 mod mem;
+mod memory;
+mod numa;
 mod quoted;
 mod record;
 mod region;
 mod simd;
 pub(crate) mod sync;
 mod table;
+mod upkeep;
 mod value;
 mod walk;
 
@@ -92,12 +97,16 @@ use std::sync::Arc;
 
 use tables::{Tables, Tick, WorkerCounters};
 
+pub use filter::Filter;
 pub use hash::TableKey;
 pub use limit::InsertLimit;
 pub use mem::Pages;
-pub use table::{ConnectionTable, Memory};
+pub use memory::Memory;
+pub use numa::Interleaved;
+pub use table::ConnectionTable;
+pub use upkeep::{Census, Upkeep};
 pub use value::Value;
-pub use walk::EntryView;
+pub use walk::{Cursor, EntryView};
 
 use crate::batch::Batch;
 

@@ -91,9 +91,18 @@ impl<const W: usize> Region<W> {
     /// failed at 90 % of the slots or later (200 trials with 36 and 352 buckets, 20 with 35 200,
     /// one each with a million and with 3.5 million); this many entries take 89 %.
     pub(super) fn new(entries: u32, pages: Pages, key: TableKey) -> io::Result<Self> {
-        let count = (u64::from(entries) * 9 / 8).div_ceil(LANES as u64).max(2);
-        let count = u32::try_from(count).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let count = Self::count_for(entries);
         Ok(Self { buckets: Slab::new(count as usize, pages)?, count, key })
+    }
+
+    /// Buckets for this many entries: fewer than 2^28, whatever their number.
+    fn count_for(entries: u32) -> u32 {
+        (u64::from(entries) * 9 / 8).div_ceil(LANES as u64).max(2) as u32
+    }
+
+    /// The bytes that [`Region::new`] would map.
+    pub(super) fn bytes_for(entries: u32) -> usize {
+        Slab::<Bucket<W>>::bytes_for(Self::count_for(entries) as usize).unwrap_or(usize::MAX)
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -6,6 +6,7 @@ use tables::{Family, Key, Tables, Tick};
 
 use super::hash::TableKey;
 use super::mem::Pages;
+use super::memory::Memory;
 use super::region::{Found, KeyWords, Region, Touch};
 use super::value::{Value, View};
 
@@ -15,26 +16,6 @@ pub struct ConnectionTable {
     pub(super) v4: Region<2>,
     pub(super) v6: Region<5>,
     configured: (u32, u32),
-}
-
-/// What a table takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// Bytes mapped for IPv4 entries.
-    pub v4_bytes: usize,
-    /// Bytes mapped for IPv6 entries.
-    pub v6_bytes: usize,
-    /// Bytes for each configured IPv4 entry, tags and over-provisioning included, rounded up.
-    pub per_v4_entry: usize,
-    /// Bytes for each configured IPv6 entry, the same.
-    pub per_v6_entry: usize,
-}
-
-impl Memory {
-    /// Bytes in all.
-    pub fn bytes(&self) -> usize {
-        self.v4_bytes + self.v6_bytes
-    }
 }
 
 impl ConnectionTable {
@@ -50,14 +31,7 @@ impl ConnectionTable {
 
     /// The memory that it takes.
     pub fn memory(&self) -> Memory {
-        let (v4_bytes, v6_bytes) = (self.v4.bytes(), self.v6.bytes());
-        let (v4, v6) = self.configured;
-        Memory {
-            v4_bytes,
-            v6_bytes,
-            per_v4_entry: v4_bytes.div_ceil(v4.max(1) as usize),
-            per_v6_entry: v6_bytes.div_ceil(v6.max(1) as usize),
-        }
+        Memory::new(self.configured, self.v4.bytes(), self.v6.bytes())
     }
 
     /// The live entry of one key; refreshes nothing (S-7).
@@ -75,7 +49,7 @@ where
     [u64; W]: KeyWords,
 {
     fn peek(&self, key: &Key, view: View<'_>) -> Option<Value> {
-        let idle_ticks = view.tables.service(key.service())?.idle_ticks;
+        let idle_ticks = view.tables.service(key.service())?.idle_limit(view.now);
         let mut probe = [self.probe(<[u64; W]>::of(key), idle_ticks, Touch::Not, 0)];
         self.find(&mut probe, view);
         match probe {

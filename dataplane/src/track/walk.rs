@@ -1,9 +1,12 @@
-//! Reading the whole table from the side: for counting and listing, never for a packet.
+//! Reading the table from the side: for listing and for upkeep, never for a packet.
+
+use std::ops::Range;
 
 use tables::{Key, Tables, Tick};
 
 use super::bucket::{LANES, lanes};
 use super::entry::Snapshot;
+use super::filter::Filter;
 use super::region::{KeyWords, Position, Region};
 use super::sync::pause;
 use super::table::ConnectionTable;
@@ -22,13 +25,51 @@ pub struct EntryView {
     pub confirmed: bool,
 }
 
+/// Where a walk goes on: through IPv4's buckets, then through IPv6's. The default is the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor(usize);
+
+/// The buckets of one call.
+pub(super) struct Span {
+    pub(super) v4: Range<usize>,
+    pub(super) v6: Range<usize>,
+    pub(super) next: Option<Cursor>,
+}
+
 impl ConnectionTable {
-    /// Calls `visit` for each entry that is live by these Tables at `now`, IPv4 first. Workers go
-    /// on meanwhile: an entry that is written at that very moment may be missed.
-    pub fn for_each_live(&self, tables: &Tables, now: Tick, mut visit: impl FnMut(EntryView)) {
-        let view = View { tables, now };
-        self.v4.for_each(view, |_, seen, state| visit_live(seen, state, &mut visit));
-        self.v6.for_each(view, |_, seen, state| visit_live(seen, state, &mut visit));
+    /// How many buckets a whole walk reads.
+    pub fn buckets(&self) -> usize {
+        self.v4.buckets().len() + self.v6.buckets().len()
+    }
+
+    /// Calls `visit` for each entry of the next `buckets` buckets (at least 1) that is live by
+    /// these Tables at `now` and that `filter` takes. Returns where to go on, `None` at the end.
+    ///
+    /// Workers go on meanwhile: an entry that stays where it is all the time is visited exactly
+    /// once; one that is made, moved or written at that very moment may be missed.
+    pub fn walk(
+        &self,
+        from: Cursor,
+        buckets: usize,
+        filter: &Filter,
+        (tables, now): (&Tables, Tick),
+        mut visit: impl FnMut(EntryView),
+    ) -> Option<Cursor> {
+        let (span, view) = (self.span(from, buckets), View { tables, now });
+        let mut visit = |entry: EntryView| {
+            if filter.takes(&entry) {
+                visit(entry);
+            }
+        };
+        self.v4.for_each(span.v4, view, |_, seen, state| visit_live(seen, state, &mut visit));
+        self.v6.for_each(span.v6, view, |_, seen, state| visit_live(seen, state, &mut visit));
+        span.next
+    }
+
+    /// [`ConnectionTable::walk`] from end to end, without a filter or a pause.
+    pub fn for_each_live(&self, tables: &Tables, now: Tick, visit: impl FnMut(EntryView)) {
+        let all = Filter::default();
+        self.walk(Cursor::default(), usize::MAX, &all, (tables, now), visit);
     }
 
     /// How many entries are live by these Tables at `now`.
@@ -38,16 +79,23 @@ impl ConnectionTable {
         count
     }
 
-    /// Frees the lanes of dead entries and says how many; workers reuse those by themselves, but
-    /// a table that is swept now and then saves them the search.
-    pub fn sweep(&self, tables: &Tables, now: Tick) -> usize {
-        let view = View { tables, now };
-        self.v4.sweep(view) + self.v6.sweep(view)
+    pub(super) fn span(&self, from: Cursor, buckets: usize) -> Span {
+        let (v4, all) = (self.v4.buckets().len(), self.buckets());
+        let start = from.0.min(all);
+        let end = start.saturating_add(buckets.max(1)).min(all);
+        Span {
+            v4: start.min(v4)..end.min(v4),
+            v6: start.saturating_sub(v4)..end.saturating_sub(v4),
+            next: (end < all).then_some(Cursor(end)),
+        }
     }
 }
 
-fn visit_live<const W: usize>(seen: &Snapshot<W>, state: State, visit: &mut impl FnMut(EntryView))
-where
+pub(super) fn visit_live<const W: usize>(
+    seen: &Snapshot<W>,
+    state: State,
+    visit: &mut impl FnMut(EntryView),
+) where
     [u64; W]: KeyWords,
 {
     if let (State::Live, Some(value)) = (state, seen.value) {
@@ -64,19 +112,15 @@ impl<const W: usize> Region<W>
 where
     [u64; W]: KeyWords,
 {
-    fn sweep(&self, view: View<'_>) -> usize {
-        let mut swept = 0;
-        self.for_each(view, |at, seen, state| {
-            if state == State::Dead {
-                self.kill(at, seen.sequence);
-                swept += 1;
-            }
-        });
-        swept
-    }
-
-    fn for_each(&self, view: View<'_>, mut visit: impl FnMut(Position, &Snapshot<W>, State)) {
-        for (index, bucket) in (0..).zip(self.buckets()) {
+    /// Calls `visit` for each entry of some buckets, with how it stands.
+    pub(super) fn for_each(
+        &self,
+        buckets: Range<usize>,
+        view: View<'_>,
+        mut visit: impl FnMut(Position, &Snapshot<W>, State),
+    ) {
+        let first = buckets.start as u32;
+        for (index, bucket) in (first..).zip(self.buckets().get(buckets).unwrap_or_default()) {
             let taken = !bucket.tags.free();
             for lane in lanes(taken).take_while(|lane| *lane < LANES) {
                 let Some(seen) = read_patiently(|| bucket.entry(lane).read().ok()) else {

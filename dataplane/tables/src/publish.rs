@@ -104,6 +104,15 @@ pub struct Refused<T> {
     pub lagging: Vec<Arc<str>>,
 }
 
+/// A retired value that is still in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// Which publication replaced it, counted from 2.
+    pub publication: u64,
+    /// The names of the readers that use it.
+    pub readers: Vec<Arc<str>>,
+}
+
 impl<T> fmt::Debug for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Refused").field("lagging", &self.lagging).finish_non_exhaustive()
@@ -183,6 +192,16 @@ impl<T> Publisher<T> {
         let newest = owned.retired.iter().map(|retired| retired.tag).max().unwrap_or(0);
         let lagging = owned.readers.iter().filter(|r| r.seen.load(Ordering::Acquire) < newest);
         lagging.map(|reader| reader.name.clone()).collect()
+    }
+
+    /// Who keeps the oldest retired value from being freed, if anyone does. The publication is the
+    /// same for as long as it is the same value: how long that lasts is for the caller to watch.
+    pub fn held_back(&self) -> Option<HeldBack> {
+        let owned = self.owned();
+        let publication = owned.retired.iter().map(|retired| retired.tag).min()?;
+        let holding = owned.readers.iter().filter(|r| r.seen.load(Ordering::Acquire) < publication);
+        let readers: Vec<_> = holding.map(|reader| reader.name.clone()).collect();
+        (!readers.is_empty()).then_some(HeldBack { publication, readers })
     }
 
     fn replace(&self, value: Arc<T>) {

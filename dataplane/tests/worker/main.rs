@@ -7,5 +7,6 @@ mod fragments;
 mod icmp;
 mod odd;
 mod pieces;
+mod publication;
 mod rig;
 mod workers;

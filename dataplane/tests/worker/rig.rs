@@ -20,23 +20,33 @@ pub(crate) const ROUTER: Mac = Mac([2, 0, 0, 0, 0, 11]);
 pub(crate) const VIP: [u8; 4] = [203, 0, 113, 10];
 pub(crate) const OUR_TUNNEL: [u8; 4] = [10, 0, 0, 2];
 pub(crate) const MTU: u16 = 1500;
+const SEED: HashSeed = HashSeed([9; 16]);
 
 /// Backend `i` has weight `weights[i]`, and listens at 10.1.0.i. `unresolved` has no next hop.
 pub(crate) fn tables(weights: &[u32], unresolved: Option<usize>) -> Tables {
+    tables_of(pool(weights), unresolved)
+}
+
+/// The set of backends with these weights.
+pub(crate) fn pool(weights: &[u32]) -> Arc<Pool> {
     let names: Vec<_> = (0..weights.len()).map(|i| format!("g/{i:02}")).collect();
     let members: Vec<_> =
         names.iter().zip(weights).map(|(name, weight)| Member { name, weight: *weight }).collect();
-    let seed = HashSeed([9; 16]);
-    let maglev = Arc::new(Maglev::build(&members, 2_039, &seed).expect("builds"));
+    let maglev = Arc::new(Maglev::build(&members, 2_039, &SEED).expect("builds"));
     let slots = (0..weights.len() as u32).map(|i| SlotId::new(i).expect("in range"));
-    let pool = Arc::new(Pool { maglev, members: slots.collect() });
+    Arc::new(Pool { maglev, members: slots.collect() })
+}
+
+/// Tables whose service 0 has this set of backends.
+pub(crate) fn tables_of(pool: Arc<Pool>, unresolved: Option<usize>) -> Tables {
     let backend = |i| (SlotEpochs::default(), Some(templates(i as u8, unresolved != Some(i))));
+    let slots = SlotTable::new((0..pool.members.len()).map(backend));
     Tables {
-        seed,
+        seed: SEED,
         ports: Box::new([port()]),
         rules: RuleTable::build(&rules()).expect("builds"),
         services: Box::new([Some(service(pool)), Some(service(Arc::default()))]),
-        slots: SlotTable::new((0..weights.len()).map(backend)),
+        slots,
         tunnel_sources: Box::new([OUR_TUNNEL.into()]),
         ..Tables::default()
     }

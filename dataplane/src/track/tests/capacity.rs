@@ -1,5 +1,7 @@
 //! How much fits, and what it takes.
 
+use super::super::Memory;
+use super::super::hash::Place;
 use super::*;
 
 #[test]
@@ -33,4 +35,32 @@ fn an_entry_takes_38_bytes_or_74() {
     let memory = table.expect("maps").memory();
     assert_eq!((memory.per_v4_entry, memory.per_v6_entry), (40, 76), "in whole huge pages");
     assert_eq!(memory.bytes(), memory.v4_bytes + memory.v6_bytes);
+}
+
+#[test]
+fn memory_is_known_before_it_is_mapped() {
+    for (v4, v6) in [(1_000, 1_000), (50_000, 0), (300_000, 123_457)] {
+        let table = ConnectionTable::new(v4, v6, Pages::Off, TableKey::fixed(1)).expect("maps");
+        assert_eq!(Memory::of(v4, v6), table.memory());
+    }
+}
+
+#[test]
+fn a_hundred_million_entries_add_up() {
+    let memory = Memory::of(100_000_000, 100_000_000);
+    assert_eq!((memory.per_v4_entry, memory.per_v6_entry), (39, 75));
+    assert_eq!((memory.v4_bytes, memory.v6_bytes), (3_825_205_248, 7_426_015_232));
+    assert_eq!(memory.to_string(), "10730 MB (39 bytes an IPv4 entry, 75 bytes an IPv6 entry)");
+    let buckets = 100_000_000 / 32 * 9 / 8;
+    for hash in [0, 1, u64::MAX, u64::MAX << 32, 1 << 63, 0x9E37_79B9_7F4A_7C15] {
+        let place = Place::of(hash, buckets);
+        assert!(place.home < buckets && place.other < buckets && place.home != place.other);
+    }
+    assert_eq!(Place::of(u64::MAX, buckets).home, buckets - 1, "every bucket is used");
+}
+
+#[test]
+fn no_number_of_entries_overflows() {
+    assert!(Memory::of(u32::MAX, u32::MAX).bytes() > 400 << 30);
+    assert_eq!(Memory::of(0, 0).bytes(), 4 << 20, "two buckets each");
 }

@@ -76,6 +76,19 @@ fn a_late_refresh_does_not_age_the_next_entry_of_its_lane() {
 }
 
 #[test]
+fn a_refresh_since_the_look_keeps_a_dead_entry_from_being_freed() {
+    let mut rig = Rig::new(1_000);
+    rig.send(tcp(1), 2, 0);
+    let table = rig.tracker.table().clone();
+    let at = only(&table.v4);
+    let dead = table.v4.bucket(at.bucket).entry(at.lane).read().expect("quiet");
+    // A worker whose clock is a tick behind that of the one who looked.
+    assert_eq!(rig.send(tcp(1), 3, IDLE - 1), (2, Entry::Hit));
+    assert!(!table.v4.reclaim(at, &dead));
+    assert_eq!(rig.send(tcp(1), 3, IDLE), (2, Entry::Hit));
+}
+
+#[test]
 fn a_lane_reused_for_another_key_is_a_miss_for_the_old_one() {
     let mut rig = Rig::new(1_000);
     rig.send(tcp(1), 2, 0);

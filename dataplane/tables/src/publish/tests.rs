@@ -87,6 +87,29 @@ fn too_many_retired_values_are_refused_and_the_laggard_is_named() {
 }
 
 #[test]
+fn who_holds_the_oldest_value_is_named_until_it_moves_on() {
+    let mut case = Case::new();
+    let (mut slow, mut quick) = (case.publisher.reader("slow"), case.publisher.reader("quick"));
+    let held = |case: &Case| {
+        case.publisher.collect();
+        let held = case.publisher.held_back();
+        held.map(|held| (held.publication, held.readers.join(",")))
+    };
+    slow.current();
+    quick.current();
+    assert_eq!(held(&case), None);
+    case.publish().expect("room");
+    assert_eq!(held(&case), Some((2, "slow,quick".into())));
+    quick.current();
+    case.publish().expect("room");
+    assert_eq!(held(&case), Some((2, "slow".into())), "though quick is behind once more");
+    slow.current();
+    assert_eq!(held(&case), Some((3, "quick".into())));
+    quick.offline();
+    assert_eq!(held(&case), None);
+}
+
+#[test]
 fn a_reader_outlives_its_publisher() {
     let mut case = Case::new();
     let mut reader = case.publisher.reader("worker 0");

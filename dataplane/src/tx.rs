@@ -8,8 +8,8 @@ use crate::batch::{BURST, Batch, Packet};
 use crate::io::{Io, MAX_PORTS, Punt};
 
 /// Sees each packet just before its frame leaves; the outcome is `None` for one that is about to
-/// be sent, and `Forwarded` for one that has left in fragments. `()` sees nothing and costs
-/// nothing.
+/// be sent, and `Forwarded` for one that has left in fragments. The frame of an answered one is the
+/// answer. `()` sees nothing and costs nothing.
 pub trait Observe<F> {
     /// One packet, every stage's result in it.
     fn packet(&mut self, packet: &Packet<F>);

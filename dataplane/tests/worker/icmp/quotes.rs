@@ -312,3 +312,22 @@ fn s7_errors_about_other_protocols_follow_them() {
         followed(&mut rigs[1], &error(Family::V4, &of(VIP, CLIENT)), backend, 1, "no ports");
     }
 }
+
+#[test]
+fn s7_the_zone_is_the_clients_and_not_the_routers() {
+    let mut tables = World::default().tables();
+    let zone = |prefix: &str, zone| (prefix.parse().expect("a prefix"), ZoneId(zone));
+    tables.client_zones =
+        [zone("198.51.100.0/24", 0), zone("192.0.2.0/24", 1)].into_iter().collect();
+    let only = |slot| {
+        let member = maglev::Member { name: "g/0", weight: 1 };
+        let maglev = Maglev::build(&[member], 251, &tables.seed).expect("builds");
+        let members = [SlotId::new(slot).expect("in range")].into();
+        Arc::new(Pool { maglev: Arc::new(maglev), members })
+    };
+    let zonal = [only(3), only(4)];
+    tables.services[0].as_mut().expect("there").zonal = zonal.into();
+    let mut rig = Rig::new(tables);
+    send(&mut rig, &error(Family::V4, &answer(Family::V4, TCP, 8)));
+    assert_eq!(left(&mut rig)[0].0, 3);
+}

@@ -89,9 +89,11 @@ fn publish(
             std::hint::spin_loop();
         }
         due += pause;
-        if publisher.try_publish(Arc::clone(next)).is_ok() {
-            count.fetch_add(1, Ordering::Relaxed);
+        // Refused as long as the worker still holds too many old ones: for a burst, at most.
+        while publisher.try_publish(Arc::clone(next)).is_err() && !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
         }
+        count.fetch_add(1, Ordering::Relaxed);
         if stop.load(Ordering::Relaxed) {
             return;
         }

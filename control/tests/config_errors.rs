@@ -35,6 +35,7 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ("[dataplane]\nworkers = 1", &["workers = 1: an integer", "allowed: a list"]),
     ("[dataplane]\nconntrack_entries = 999", &["out of bounds", "1000 to 100000000"]),
     ("[dataplane]\nconntrack_entries = 99999999999999999999", &["out of bounds"]),
+    ("[dataplane]\ninsert_rate = -1", &["out of bounds", "0 to 100000000"]),
     ("[dataplane]\nhash_seed = \"abc\"", &["3 digits", "32 hexadecimal digits"]),
     ("[dataplane]\nmemory = \"1M\"", &["out of bounds", "\"64M\""]),
     ("[dataplane]\nhugepages = \"of\"", &["did you mean \"off\"?", "\"require\""]),
@@ -43,6 +44,11 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ("[[client_zone]]\nprefix = \"10.0.0.1\"\nzone = \"a\"", &["the prefix length is missing"]),
     ("[[client_zone]]\nprefix = \"10.0.0.1/8\"\nzone = \"a\"", &["10.0.0.0/8"]),
     ("[encapsulation]\nsource = [\"10.0.0.1\", \"10.0.0.2\"]", &["a second source"]),
+    (
+        "[[service]]\nname = \"s\"\n[[forwarding_rule]]\nname = \"r\"\naddress = \"192.0.2.1\"\n\
+         protocol = \"TCP\"\nservice = \"s\"\nports = [\"+80\"]",
+        &["ports = \"+80\"", "a port from 1 to 65535"],
+    ),
     ("[encapsulation]\nsource = [\"224.0.0.1\"]", &["a multicast address"]),
     ("[encapsulation]\nsource_entropy = true", &["no prefix to spread", "give entropy_prefix"]),
     (

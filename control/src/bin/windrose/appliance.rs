@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::host;
 use crate::ports::{self, Ports};
 use crate::tunnel_errors::TunnelErrors;
-use crate::{exit, workers};
+use crate::{exit, say, workers};
 
 /// A running appliance.
 pub(crate) struct Appliance {
@@ -87,7 +87,7 @@ impl Appliance {
         let failed = loop {
             match events.next(self.wait()) {
                 Event::Reload => self.reload(file),
-                Event::Print => print!("{}", Summary(&self.counters)),
+                Event::Print => say::out(Summary(&self.counters)),
                 Event::Time => self.advance(),
                 Event::Stop => break None,
                 Event::WorkerEnded(number) => break Some(number),
@@ -99,7 +99,7 @@ impl Appliance {
     fn reload(&mut self, file: &Path) {
         match self.controller.reload(file, self.start.elapsed()) {
             Ok((loaded, tables)) => {
-                eprint!("{}", loaded.warnings.render(false));
+                say::err(loaded.warnings.render(false));
                 let generation = tables.generation;
                 self.publish(Arc::new(tables));
                 tracing::info!(generation, "reloaded {}", file.display());
@@ -142,7 +142,7 @@ impl Appliance {
         self.stop.store(true, Ordering::Relaxed);
         let ends: Vec<_> = self.workers.into_iter().map(Launched::join).collect();
         drop(self.hosts);
-        print!("{}", Summary(&self.counters));
+        say::out(Summary(&self.counters));
         for error in ends.iter().filter_map(|end| end.as_ref().err()) {
             tracing::error!("{error}");
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use control::config::{self, Loaded};
 
-use crate::{ConfigFile, exit};
+use crate::{ConfigFile, exit, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -21,7 +21,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match load(&arguments.file) {
         Ok(loaded) => {
-            println!("{}: valid: {}", arguments.file.config.display(), contents(&loaded));
+            say::out(format_args!(
+                "{}: valid: {}\n",
+                arguments.file.config.display(),
+                contents(&loaded)
+            ));
             ExitCode::SUCCESS
         }
         Err(code) => code,
@@ -33,11 +37,11 @@ pub(crate) fn load(file: &ConfigFile) -> Result<Loaded, ExitCode> {
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     match config::load(&file.config) {
         Ok(loaded) => {
-            eprint!("{}", loaded.warnings.render(colours));
+            say::err(loaded.warnings.render(colours));
             Ok(loaded)
         }
         Err(errors) => {
-            eprint!("{}", errors.render(colours));
+            say::err(errors.render(colours));
             Err(ExitCode::from(exit::CONFIG))
         }
     }

@@ -7,7 +7,7 @@ use control::config;
 use control::diff;
 use control::model::Config;
 
-use crate::exit;
+use crate::{exit, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -48,8 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Err(kept) => return exit::with(exit::CONFIG, &kept),
     };
     match arguments.format {
-        Format::Text => print!("{}", diff.words()),
-        Format::Json => println!("{}", serde_json::json!(diff)),
+        Format::Text => say::out(diff.words()),
+        Format::Json => say::out(format_args!("{}\n", serde_json::json!(diff))),
     }
     ExitCode::SUCCESS
 }
@@ -58,7 +58,7 @@ fn load(path: &Path) -> Option<Config> {
     match config::load(path) {
         Ok(loaded) => Some(loaded.config),
         Err(errors) => {
-            eprint!("{}", errors.render(false));
+            say::err(errors.render(false));
             None
         }
     }

@@ -1,5 +1,7 @@
 //! What the control thread waits for: signals, and workers that end.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -8,17 +10,17 @@ use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 
-/// One of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One of them, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// Read the file again.
-    Reload,
-    /// Print the counters.
-    Print,
     /// Stop.
     Stop,
     /// This worker has ended; nobody told it to, unless the appliance is stopping.
     WorkerEnded(usize),
+    /// Print the counters.
+    Print,
+    /// Read the file again.
+    Reload,
     /// The time that was waited for has come.
     Time,
 }
@@ -27,6 +29,9 @@ pub(crate) enum Event {
 pub(crate) struct Events {
     sender: Sender<Event>,
     receiver: Receiver<Event>,
+    /// What has arrived and is not served yet. Equal ones are one: a hundred SIGHUPs during a
+    /// reload ask for one more, and SIGTERM does not queue behind them.
+    waiting: RefCell<BTreeSet<Event>>,
 }
 
 impl Events {
@@ -36,10 +41,12 @@ impl Events {
         let mut signals =
             Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1]).map_err(Failure::Signals)?;
         let to = sender.clone();
-        std::thread::spawn(move || {
-            signals.forever().map(event).try_for_each(|event| to.send(event))
-        });
-        Ok(Self { sender, receiver })
+        let thread = std::thread::Builder::new().name("signals".into());
+        let pass_on = move || {
+            signals.forever().map(event).try_for_each(|event| to.send(event)).unwrap_or_default();
+        };
+        thread.spawn(pass_on).map_err(Failure::Signals)?;
+        Ok(Self { sender, receiver, waiting: RefCell::default() })
     }
 
     /// Something that reports the end of a worker when it is dropped, by a panic too.
@@ -47,8 +54,17 @@ impl Events {
         EndOfWorker { number, sender: self.sender.clone() }
     }
 
-    /// The next one; [`Event::Time`] after `wait` at the latest.
+    /// The most urgent one; [`Event::Time`] after `wait` at the latest.
     pub(crate) fn next(&self, wait: Duration) -> Event {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.extend(self.receiver.try_iter());
+        match waiting.pop_first() {
+            Some(event) => event,
+            None => self.arrival(wait),
+        }
+    }
+
+    fn arrival(&self, wait: Duration) -> Event {
         match self.receiver.recv_timeout(wait) {
             Ok(event) => event,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Event::Time,
@@ -73,5 +89,30 @@ impl Drop for EndOfWorker {
     fn drop(&mut self) {
         // Nobody listens any more once the appliance has stopped.
         let _ = self.sender.send(Event::WorkerEnded(self.number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrived(arrived: &[Event]) -> Vec<Event> {
+        let (sender, receiver) = channel();
+        let events = Events { sender, receiver, waiting: RefCell::default() };
+        arrived.iter().for_each(|event| events.sender.send(*event).expect("somebody listens"));
+        std::iter::from_fn(|| Some(events.next(Duration::ZERO)))
+            .take_while(|event| *event != Event::Time)
+            .collect()
+    }
+
+    #[test]
+    fn many_reloads_asked_for_during_one_are_one_more() {
+        assert_eq!(arrived(&[Event::Reload; 1000]), [Event::Reload]);
+    }
+
+    #[test]
+    fn to_stop_waits_for_no_reload() {
+        let events = [Event::Reload, Event::Print, Event::Reload, Event::Stop];
+        assert_eq!(arrived(&events), [Event::Stop, Event::Print, Event::Reload]);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::say;
+
 /// The arguments make no sense.
 pub(crate) const USAGE: u8 = 64;
 /// What was given to work on makes no sense: a scenario, a packet.
@@ -25,7 +27,7 @@ Exit codes:
 
 /// Prints one sentence to standard error.
 pub(crate) fn with(code: u8, why: &dyn std::fmt::Display) -> ExitCode {
-    eprintln!("windrose: {why}");
+    say::err(format_args!("windrose: {why}\n"));
     ExitCode::from(code)
 }
 

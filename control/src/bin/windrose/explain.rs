@@ -10,7 +10,7 @@ use control::simulate::{Simulator, Stop};
 use control::state::{Change, Verb};
 
 use crate::desk::WorkerDesk;
-use crate::{ConfigFile, check, exit};
+use crate::{ConfigFile, check, exit, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     };
     match answer(arguments, config) {
         Ok(answer) => {
-            print!("{answer}");
+            say::out(answer);
             ExitCode::SUCCESS
         }
         Err(failure @ Failure::Memory(_)) => exit::with(exit::SYSTEM, &failure),

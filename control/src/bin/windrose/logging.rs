@@ -10,5 +10,7 @@ pub(crate) fn start() {
         .with_target(false)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_writer(std::io::stderr)
+        // It would tell of a closed standard error there, and panic.
+        .log_internal_errors(false)
         .init();
 }

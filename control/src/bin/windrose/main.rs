@@ -1,6 +1,9 @@
 //! `windrose`: the composition root. Only here do the configuration, the policy, the packet path
 //! and DPDK meet.
 
+// They panic when nobody reads: `say` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod appliance;
 mod check;
 mod counters;
@@ -15,6 +18,7 @@ mod logging;
 mod pcap;
 mod ports;
 mod run;
+mod say;
 mod simulate;
 mod tunnel_errors;
 mod workers;
@@ -75,6 +79,6 @@ fn main() -> ExitCode {
 }
 
 fn schema() -> ExitCode {
-    println!("{:#}", control::config::schema());
+    say::out(format_args!("{:#}\n", control::config::schema()));
     ExitCode::SUCCESS
 }

@@ -23,7 +23,7 @@ use tables::publish::Publisher;
 use tables::{Counters, Mac, PortId, Tick};
 
 use crate::counters::Summary;
-use crate::{ConfigFile, check, exit};
+use crate::{ConfigFile, check, exit, say};
 use io::CaptureIo;
 
 #[derive(clap::Args)]
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     };
     match send_through(arguments, Arc::new(loaded.config)) {
         Ok(counters) => {
-            print!("{}", Summary(&counters));
+            say::out(Summary(&counters));
             ExitCode::SUCCESS
         }
         Err(why) => exit::with(why.code(), &why),

@@ -9,7 +9,7 @@ use control::model::Config;
 use control::simulate::{Scenario, Simulator};
 
 use crate::desk::WorkerDesk;
-use crate::{ConfigFile, check, exit};
+use crate::{ConfigFile, check, exit, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -93,11 +93,14 @@ fn print(out: &mut impl Write, result: &control::simulate::EventResult) -> io::R
 fn reload(path: &Path, event: usize) -> Result<Config, String> {
     match config::load(path) {
         Ok(loaded) => {
-            eprint!("{}", loaded.warnings.render(false));
+            say::err(loaded.warnings.render(false));
             Ok(loaded.config)
         }
         Err(errors) => {
-            eprint!("windrose: event {event}: the reload is refused:\n{}", errors.render(false));
+            say::err(format_args!(
+                "windrose: event {event}: the reload is refused:\n{}",
+                errors.render(false)
+            ));
             let faults: Vec<_> = errors.items().iter().map(|fault| &*fault.message).collect();
             Err(faults.join("; "))
         }

@@ -132,7 +132,11 @@ impl FromToml for PortRange {
         key: &'static str,
         report: &mut Report<'_>,
     ) -> Option<Self> {
-        let port = |text: &str| text.trim().parse::<u16>().ok();
+        let port = |text: &str| {
+            // The standard library takes "+80" for a number; the schema does not.
+            let digits = text.trim();
+            digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u16>().ok())?
+        };
         let range = match value.get_ref() {
             DeValue::String(text) => match text.split_once('-') {
                 Some((first, last)) => port(first).zip(port(last)),

@@ -22,8 +22,11 @@ pub mod shape;
 pub mod wire;
 pub mod worker;
 
-/// Every target by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+/// A target: its name, and what runs one input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
     ("parse", parse::run),
     ("encapsulation", encapsulation::run),
     ("quote", quote::run),

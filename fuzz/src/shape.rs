@@ -114,7 +114,7 @@ pub fn fragment(datagram: u8, place: u8) -> Vec<u8> {
         ethernet(true, &packet)
     } else {
         let mut packet = ipv4(&[&[0; 20][..], &body].concat(), 10 + (id & 1));
-        let [high, low] = (offset / 8 | if more { 0x2000 } else { 0 }).to_be_bytes();
+        let [high, low] = (offset / 8 + if more { 0x2000 } else { 0 }).to_be_bytes();
         packet[4..10].copy_from_slice(&[0, id, high, low, 60, proto]);
         packet[12..16].copy_from_slice(&[198, 51, 100, 7]);
         ethernet(false, &packet)

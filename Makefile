@@ -13,7 +13,7 @@ export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V |
 # One thing after another: the parts of a step build on each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test fuzz check build bench bench-ab setup setup-build bins clean
+.PHONY: help demo test model sanitize fuzz check build bench bench-ab setup setup-build bins clean
 
 help: ## this list
 	@echo "Targets:"
@@ -29,6 +29,21 @@ test: setup bins ## every test, the end-to-end ones included (root)
 	else \
 		set -x; cargo test --workspace --no-fail-fast --lib --bins --tests; \
 	fi
+	@$(MAKE) --no-print-directory model
+
+model: ## every interleaving of the lock-free parts (loom), in a build of its own
+	RUSTFLAGS="--cfg loom" cargo test --target-dir $(TARGET)/loom --package dataplane --no-default-features --lib model::
+	RUSTFLAGS="--cfg loom" cargo test --target-dir $(TARGET)/loom --package tables --test loom_publish
+
+# Both want builds of their own, for an explicit target: build scripts and macros stay without.
+SANITIZED = RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$(1) -Cunsafe-allow-abi-mismatch=sanitizer" \
+	cargo test --target-dir $(TARGET)/$(1) --target $$(rustc -vV | sed -n 's/^host: //p') \
+	--package tables --test publish_stress --package dataplane --no-default-features --lib --test worker \
+	-- track:: publication:: readers_never_see
+
+sanitize: ## the stress of the lock-free parts under AddressSanitizer and ThreadSanitizer
+	$(call SANITIZED,address)
+	TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/.config/tsan-suppressions.txt" $(call SANITIZED,thread)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each, after its seeds; without DPDK
 	cargo test --quiet --manifest-path fuzz/Cargo.toml
@@ -61,7 +76,7 @@ bench: setup-build ## what it costs, beside DPDK's own parts (BENCH=full: larger
 	@bench/run.sh $(BENCH)
 
 bench-ab: setup-build ## the packet path beside that of an earlier revision: BASE=rev
-	@bench/ab.sh "$(BASE)" $(RUNS) "$(CASES)"
+	@bench/ab.sh "$(BASE)" "$(RUNS)" "$(CASES)"
 
 clean: ## removes what was built
 	cargo clean

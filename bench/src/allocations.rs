@@ -23,7 +23,7 @@ const CASES: &[(&str, Kind, u32)] = &[
     ("IPv4 SYN beyond the limit", Kind::Syn4, 1),
 ];
 
-/// Allocations of each case, over [`PACKETS`] packets of it. Only counts in a program whose
+/// Allocations of each case, over 200,000 packets of it. Only counts in a program whose
 /// allocator is [`crate::alloc::Counting`].
 pub fn counted() -> Result<Vec<(&'static str, u64)>> {
     CASES.iter().map(|(name, kind, limit)| Ok((*name, case(*kind, *limit)?))).collect()

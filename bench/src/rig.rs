@@ -32,7 +32,7 @@ const TUNNEL_SOURCE: [u8; 4] = [10, 255, 0, 2];
 /// Long: nothing expires while it is measured, unless time is moved on.
 const IDLE_TICKS: u32 = 1 << 20;
 
-/// One service for TCP and UDP, over IPv4 and IPv6, with [`BACKENDS`] IPv4 backends behind IPIP;
+/// One service for TCP and UDP, over IPv4 and IPv6, with a hundred IPv4 backends behind IPIP;
 /// `generation` shows in the Tables and nowhere else.
 pub fn tables(generation: u64) -> Result<Tables> {
     let seed = HashSeed([9; 16]);

@@ -6,7 +6,7 @@
 //! - [`clock`], [`report`], [`alloc`]: time, tables of figures, counted allocations;
 //! - [`traffic`] and [`recycle`]: the packets, and ports in memory that make them;
 //! - [`rig`]: a worker with ports, Tables and a connection table;
-//! - [`unit`]: testpmd, whose time a packet is the unit of everything;
+//! - [`mod@unit`]: testpmd, whose time a packet is the unit of everything;
 //! - [`path`]: the worker's whole way, with [`floor`], what memory alone costs;
 //! - [`lookup`]: the connection table beside [`rte_hash`];
 //! - [`scaling`], [`publication`], [`maglev`], [`instructions`], [`allocations`];

@@ -133,6 +133,18 @@ fn r3_what_is_not_tracked_any_more_has_no_former_key() {
 }
 
 #[test]
+fn t8_each_longer_idle_timeout_moves_the_floor_on_to_where_the_shorter_one_had_got() {
+    let idle = |n| file(|s| s.idle_timeout = Duration::from_secs(n));
+    let floor = |state: &State| state.service("web").expect("known").idle_floor;
+    let tick = |n| Some(CLOCK.tick(Duration::from_secs(n)));
+    let mut state = start(|s| s.idle_timeout = Duration::from_secs(60));
+    reload(&mut state, 1000, idle(600));
+    assert_eq!(floor(&state), tick(940));
+    reload(&mut state, 1700, idle(900));
+    assert_eq!(floor(&state), tick(1100));
+}
+
+#[test]
 fn a_span_is_rounded_up_to_at_least_one_tick_and_an_endless_one_is_the_longest_age() {
     let ticks = |span| CLOCK.ticks(span);
     assert_eq!(ticks(Duration::ZERO), 1);

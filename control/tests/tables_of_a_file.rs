@@ -187,13 +187,14 @@ fn the_tables_keep_ports_ids_and_templates_and_count_generations() {
     assert_eq!(generations, [1, 2, 3]);
     let tables = tables(&state);
     let ports: Vec<_> = tables.ports.iter().map(|p| (&*p.name, p.mac, p.mtu, p.vlan)).collect();
-    let wiring = wiring();
-    assert_eq!(ports[0], ("uplink", wiring.mac(PortId(0)), 9000, 7));
-    assert_eq!(ports[1], ("back", wiring.mac(PortId(1)), 1500, 0));
+    assert_eq!(ports[0], ("uplink", Mac([2, 0, 0, 0, 1, 0]), 9000, 7));
+    assert_eq!(ports[1], ("back", Mac([2, 0, 0, 0, 1, 1]), 1500, 0));
+    assert_eq!(wiring().mac(PortId(2)), Mac::default());
     for service in state.services() {
         assert_eq!(tables.service(service.id).expect("there").name, service.config.name);
         for backend in &service.backends {
             assert!(tables.slots.template(backend.slot, Family::V4).is_some());
+            assert_eq!(tables.backends.slots(backend.address), [backend.slot]);
         }
     }
 }

@@ -250,3 +250,23 @@ fn s7_nobody_is_told_of_what_is_not_a_clients_packet_or_has_no_need() {
         assert!(rig.worker.io.ports[0].sent.is_empty(), "{name}");
     }
 }
+
+#[test]
+fn d8_what_may_be_fragmented_is_cut_to_the_path_mtu_that_was_reported() {
+    let world = World { fragments: true, ..one() };
+    let mut packet = request(Family::V4, UDP, 1450);
+    (packet[6], packet[10], packet[11]) = (0, 0, 0);
+    let sum = checksum(&[&packet[..20]]).to_be_bytes();
+    packet[10..12].copy_from_slice(&sum);
+    let mut rig = world.rig();
+    arrive(&mut rig, &packet, 8);
+    assert_eq!(rig.worker.io.ports[0].sent.len(), 1, "whole");
+    rig.worker.io.ports[0].sent.clear();
+    arrive(&mut rig, &report(&world, 0, 1400), 8);
+    arrive(&mut rig, &packet, 8);
+    let lengths: Vec<_> =
+        rig.worker.io.ports[0].sent.iter().map(|f| f.bytes().len() - 14).collect();
+    assert_eq!(lengths.len(), 2);
+    assert!(lengths.iter().all(|length| *length <= 1400), "{lengths:?}");
+    assert_eq!(rig.counters.outcome(Outcome::TooBig), 0);
+}

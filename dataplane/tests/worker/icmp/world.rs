@@ -24,6 +24,8 @@ pub(crate) struct World {
     pub mtu: u16,
     /// Of the way to the backends.
     pub tunnel_mtu: u16,
+    /// `fragment_oversize`
+    pub fragments: bool,
     pub weights: [u32; BACKENDS as usize],
     pub plan: Plan,
     pub rate: u32,
@@ -55,6 +57,7 @@ impl Default for World {
             vlan: 0,
             mtu: 1500,
             tunnel_mtu: 1500,
+            fragments: false,
             weights: [1; BACKENDS as usize],
             plan: per_connection(),
             rate: 1000,
@@ -150,6 +153,7 @@ impl World {
                 next_hop: Some(ROUTER),
                 vlan: self.vlan,
                 mtu: self.tunnel_mtu,
+                fragment_oversize: self.fragments,
                 tunnel: self.tunnel,
                 inner,
                 ..rig::spec()

@@ -12,6 +12,35 @@ fn a_capture_that_is_none_is_refused_by_name() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("in.pcap"), "{output:?}");
 }
 
+/// The header of a capture in microseconds, without packets.
+fn header_of(link: u32) -> Vec<u8> {
+    let words = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn only_a_capture_of_ethernet_is_taken() {
+    let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &[]);
+    for (link, name) in [(101, "RAW"), (113, "LINUX_SLL"), (276, "LINUX_SLL2")] {
+        std::fs::write(desk.path("in.pcap"), header_of(link)).expect("written");
+        let output = desk.run(&[]);
+        assert_eq!(output.status.code(), Some(71));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(name) && said.contains("only Ethernet"), "{said}");
+    }
+}
+
+#[test]
+fn a_capture_is_not_overwritten_by_what_comes_of_it() {
+    let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &packets(b""));
+    let before = std::fs::read(desk.path("in.pcap")).expect("read");
+    std::os::unix::fs::symlink(desk.path("in.pcap"), desk.path("out.pcap")).expect("a link");
+    let output = desk.run(&[]);
+    assert_eq!(output.status.code(), Some(71));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("both the capture to read"));
+    assert_eq!(std::fs::read(desk.path("in.pcap")).expect("read"), before);
+}
+
 #[test]
 fn a_port_that_is_not_there_names_those_that_are() {
     let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &packets(b""));

@@ -8,12 +8,13 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use dpdk::PoolConfig;
-use pcap_file::PcapError;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::{DataLink, PcapError};
 
 /// Buffers that any captured frame fits into, in one piece: up to 65,407 bytes.
 pub const POOL: PoolConfig = PoolConfig { buffers: 511, room: 65_407, cache: 0 };
@@ -39,6 +40,20 @@ pub enum CaptureError {
         /// What is wrong.
         source: PcapError,
     },
+    /// Its packets do not begin with an Ethernet header.
+    #[error("{}: its link type is {link:?}, but only Ethernet can be sent through a port", path.display())]
+    Link {
+        /// The file.
+        path: PathBuf,
+        /// What they begin with.
+        link: DataLink,
+    },
+    /// Writing would destroy what is to be read.
+    #[error("{}: it is both the capture to read and the one to write", path.display())]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// DPDK's device strings cannot carry this name.
     #[error("{}: a name with a comma or a bracket cannot be given to DPDK; rename the file", path.display())]
     Name {
@@ -63,41 +78,80 @@ fn argument(path: &Path) -> Result<&str, CaptureError> {
     good.ok_or_else(|| CaptureError::Name { path: path.into() })
 }
 
+/// Refuses to write into the capture that is read, by whatever name.
+///
+/// # Errors
+/// [`CaptureError::SameFile`].
+pub fn apart(input: &Path, output: &Path) -> Result<(), CaptureError> {
+    let identity = |path| std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    match identity(input) {
+        Some(file) if identity(output) == Some(file) => {
+            Err(CaptureError::SameFile { path: output.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a capture holds.
+#[derive(Default)]
+struct Contents {
+    packets: u64,
+    /// A link type that is not Ethernet.
+    other_link: Option<DataLink>,
+}
+
+impl Contents {
+    fn link(&mut self, link: DataLink) {
+        if link != DataLink::ETHERNET {
+            self.other_link = Some(link);
+        }
+    }
+}
+
 /// How many packets a capture has, pcap or pcapng.
 ///
 /// # Errors
-/// [`CaptureError::Open`] and [`CaptureError::Format`].
+/// [`CaptureError::Open`], [`CaptureError::Format`] and [`CaptureError::Link`].
 pub fn count(path: &Path) -> Result<u64, CaptureError> {
     let open = |source| CaptureError::Open { path: path.into(), source };
     let mut magic = [0; 4];
     let read = File::open(path).map_err(open)?.read(&mut magic).map_err(open)?;
     let file = BufReader::new(File::open(path).map_err(open)?);
-    let mut packets = 0;
+    let mut contents = Contents::default();
     // Pcapng's first block has a type that reads the same in either byte order.
     let done = if read == 4 && magic == [0x0a, 0x0d, 0x0d, 0x0a] {
-        count_pcapng(file, &mut packets)
+        read_pcapng(file, &mut contents)
     } else {
-        count_pcap(file, &mut packets)
+        read_pcap(file, &mut contents)
     };
+    let Contents { packets, other_link } = contents;
     done.map_err(|source| CaptureError::Format { path: path.into(), packets, source })?;
-    Ok(packets)
+    match other_link {
+        Some(link) => Err(CaptureError::Link { path: path.into(), link }),
+        None => Ok(packets),
+    }
 }
 
-fn count_pcap(file: BufReader<File>, packets: &mut u64) -> Result<(), PcapError> {
+fn read_pcap(file: BufReader<File>, contents: &mut Contents) -> Result<(), PcapError> {
     let mut reader = PcapReader::new(file)?;
+    contents.link(reader.header().datalink);
     while let Some(packet) = reader.next_raw_packet() {
         packet?;
-        *packets += 1;
+        contents.packets += 1;
     }
     Ok(())
 }
 
-fn count_pcapng(file: BufReader<File>, packets: &mut u64) -> Result<(), PcapError> {
+fn read_pcapng(file: BufReader<File>, contents: &mut Contents) -> Result<(), PcapError> {
     let mut reader = PcapNgReader::new(file)?;
     while let Some(block) = reader.next_block() {
-        let packet =
-            matches!(block?, Block::EnhancedPacket(_) | Block::SimplePacket(_) | Block::Packet(_));
-        *packets += u64::from(packet);
+        match block? {
+            Block::InterfaceDescription(interface) => contents.link(interface.linktype),
+            Block::EnhancedPacket(_) | Block::SimplePacket(_) | Block::Packet(_) => {
+                contents.packets += 1;
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

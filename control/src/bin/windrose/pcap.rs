@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 fn send_through(arguments: &Arguments, config: Arc<Config>) -> Result<Arc<Counters>, Failure> {
     let input = input_port(&config, arguments.port.as_deref())?;
+    pcap::apart(&arguments.input, &arguments.output)?;
     let expected = pcap::count(&arguments.input)?;
     let eal = Eal::start(&eal_config(arguments)?)?;
     let clock = RxTimestamp::register(&eal)?;

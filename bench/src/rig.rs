@@ -94,7 +94,14 @@ fn service(pool: Arc<Pool>) -> Service {
         lifetime: Lifetime::Persisting,
     };
     let plan = Plan([row; 7]);
-    Service { name: "web".into(), plan, idle_ticks: IDLE_TICKS, pool, zonal: [].into() }
+    Service {
+        name: "web".into(),
+        plan,
+        idle_ticks: IDLE_TICKS,
+        idle_floor: None,
+        pool,
+        zonal: [].into(),
+    }
 }
 
 fn templates(backend: u32) -> Result<Box<[Template; 2]>> {

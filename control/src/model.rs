@@ -46,6 +46,8 @@ pub struct Dataplane {
     pub conntrack_entries: u32,
     /// The same for IPv6.
     pub conntrack_entries_v6: u32,
+    /// New entries a second a worker (D-4); 0: no limit.
+    pub insert_rate: u32,
     /// Keys selection and Maglev.
     pub hash_seed: HashSeed,
     /// What a worker does when nothing arrives.

@@ -43,6 +43,7 @@ fn an_empty_file_is_every_default() {
     let config = load("").config;
     assert!(config.ports.is_empty() && config.services.is_empty());
     assert_eq!(config.dataplane.conntrack_entries, 1_000_000);
+    assert_eq!(config.dataplane.insert_rate, 1_000_000);
     assert_eq!(config.admin.listen, "127.0.0.1:9180");
 }
 

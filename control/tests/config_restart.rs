@@ -22,6 +22,7 @@ fn each_setting_of_the_process_is_named_with_both_values() {
             "",
             "dataplane.conntrack_entries: 1000000 → 5000",
         ),
+        ("workers = [1]\ninsert_rate = 0", "", "dataplane.insert_rate: 1000000 → 0"),
         ("workers = [1]\neal_args = [\"-v\"]", "", "dataplane.eal_args: [] → [\"-v\"]"),
         ("workers = [1]", "mtu = 9000", "port \"up\" mtu: 1500 → 9000"),
         ("workers = [1]", "host_interface = \"wr0\"", "port \"up\" host_interface: \"\" → \"wr0\""),

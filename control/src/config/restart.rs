@@ -34,6 +34,7 @@ impl Changes {
             &old.conntrack_entries_v6,
             &new.conntrack_entries_v6,
         );
+        self.compare("dataplane.insert_rate", &old.insert_rate, &new.insert_rate);
         self.compare("dataplane.idle", &old.idle, &new.idle);
         self.compare("dataplane.eal_args", &old.eal_args, &new.eal_args);
     }

@@ -56,6 +56,7 @@ fn config(edit: impl FnOnce(&mut model::Service)) -> Arc<Config> {
         memory: 1 << 27,
         conntrack_entries: 1000,
         conntrack_entries_v6: 1000,
+        insert_rate: 0,
         hash_seed: HashSeed([1; 16]),
         idle: Idle::Adaptive,
         eal_args: vec![],

@@ -1,6 +1,7 @@
-//! `windrose simulate`, `explain` and `diff` as an operator runs them: what they print, and every
+//! `windrose check`, `simulate`, `explain` and `diff` as an operator runs them: what they print, and every
 //! way in which they refuse.
 
+mod check;
 mod diff;
 mod explain;
 mod files;

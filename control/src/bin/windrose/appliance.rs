@@ -20,7 +20,9 @@ use crate::counters::Summary;
 use crate::events::{Event, Events};
 use crate::failure::Failure;
 use crate::host;
+use crate::lag::Lag;
 use crate::ports::{self, Ports};
+use crate::rounds::Rounds;
 use crate::tunnel_errors::TunnelErrors;
 use crate::{exit, say, workers};
 
@@ -30,6 +32,8 @@ pub(crate) struct Appliance {
     publisher: Publisher<Tables>,
     /// Tables that the publisher could not take yet: the newest ones only.
     waiting: Option<Arc<Tables>>,
+    lag: Lag,
+    rounds: Rounds,
     counters: Arc<Counters>,
     start: Instant,
     stop: Arc<AtomicBool>,
@@ -41,8 +45,6 @@ pub(crate) struct Appliance {
 impl Appliance {
     /// So many old Tables may wait for their last reader.
     const RETIRED: usize = 16;
-    /// How long the control loop sleeps at most.
-    const LONGEST_WAIT: Duration = Duration::from_secs(1);
     /// How soon it tries again when a worker has not let go of old Tables.
     const RETRY: Duration = Duration::from_millis(10);
 
@@ -59,6 +61,7 @@ impl Appliance {
         let (to_workers, hosts) = hosts(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
         let counters = Arc::new(Counters::new(eal.workers()));
+        let connections = workers::connections(&config).map_err(Failure::Connections)?;
         let paths = Arc::new(PathMtus::new(Tick::LENGTH));
         let tunnels = TunnelErrors::new(Arc::clone(&paths));
         let crew = workers::Crew {
@@ -66,9 +69,10 @@ impl Appliance {
             pool: &pool,
             hosts: &to_workers,
             counters: &counters,
-            connections: workers::connections(&config).map_err(Failure::Connections)?,
+            connections: Arc::clone(&connections),
             fragments: workers::fragments(),
             paths,
+            limit: workers::limit(&config),
             idle: workers::idle(&config),
             start,
             stop: &stop,
@@ -78,8 +82,19 @@ impl Appliance {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
         tracing::info!(workers = workers.len(), ports = config.ports.len(), "running");
-        let waiting = None;
-        Ok(Self { controller, publisher, waiting, counters, start, stop, workers, hosts, tunnels })
+        Ok(Self {
+            controller,
+            publisher,
+            waiting: None,
+            lag: Lag::default(),
+            rounds: Rounds::new(connections),
+            counters,
+            start,
+            stop,
+            workers,
+            hosts,
+            tunnels,
+        })
     }
 
     /// Serves until it is told to stop, or a worker ends by itself.
@@ -87,7 +102,7 @@ impl Appliance {
         let failed = loop {
             match events.next(self.wait()) {
                 Event::Reload => self.reload(file),
-                Event::Print => say::out(Summary(&self.counters)),
+                Event::Print => self.print(),
                 Event::Time => self.advance(),
                 Event::Stop => break None,
                 Event::WorkerEnded(number) => break Some(number),
@@ -114,7 +129,23 @@ impl Appliance {
             Ok(None) => self.publish_waiting(),
             Err(kept) => tracing::error!("the old Tables go on: {kept}"),
         }
-        self.tunnels.say(self.controller.state(), self.start.elapsed());
+        self.look_after();
+    }
+
+    /// What the workers leave to the control thread: old Tables and dead entries.
+    fn look_after(&mut self) {
+        let now = self.start.elapsed();
+        self.publisher.collect();
+        if let Some(notice) = self.lag.observe(self.publisher.held_back(), now) {
+            notice.log();
+        }
+        self.rounds.advance(&self.publisher.current(), now);
+        self.tunnels.say(self.controller.state(), now);
+    }
+
+    fn print(&self) {
+        say::out(Summary(&self.counters));
+        say::out(self.rounds.summary(self.start.elapsed()));
     }
 
     /// Newer Tables replace those that still wait: changes merge (D-5).
@@ -133,9 +164,10 @@ impl Appliance {
         if self.waiting.is_some() {
             return Self::RETRY;
         }
+        let now = self.start.elapsed();
+        let round = self.rounds.wait(now);
         let due = self.controller.state().next_deadline();
-        due.map_or(Self::LONGEST_WAIT, |at| at.saturating_sub(self.start.elapsed()))
-            .min(Self::LONGEST_WAIT)
+        due.map_or(round, |at| at.saturating_sub(now).min(round))
     }
 
     fn finish(self, failed: Option<usize>) -> ExitCode {

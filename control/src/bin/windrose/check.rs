@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use control::config::{self, Loaded};
 
-use crate::{ConfigFile, exit, say};
+use crate::{ConfigFile, exit, say, workers};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
                 arguments.file.config.display(),
                 contents(&loaded)
             ));
+            if !loaded.config.ports.is_empty() {
+                say::out(format_args!("connection table: {}\n", workers::memory(&loaded.config)));
+            }
             ExitCode::SUCCESS
         }
         Err(code) => code,

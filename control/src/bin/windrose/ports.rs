@@ -46,7 +46,7 @@ fn eal_config(config: &Config) -> EalConfig {
 }
 
 /// The workers' CPUs: those of the file, else every CPU but the first, which control keeps.
-fn workers(config: &Config) -> Vec<usize> {
+pub(crate) fn workers(config: &Config) -> Vec<usize> {
     let chosen: Vec<_> = config.dataplane.workers.iter().map(|cpu| usize::from(*cpu)).collect();
     if !chosen.is_empty() {
         return chosen;

@@ -11,13 +11,16 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::idle::Idle;
 use dataplane::io::dpdk::{DpdkIo, PortQueues};
 use dataplane::io::host::WorkerSide;
-use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::track::{
+    ConnectionTable, InsertLimit, Interleaved, Memory, Pages, TableKey, Tracker,
+};
 use dataplane::worker::Worker;
 use dpdk::{Eal, Launched, Mempool, RxQueue, TxQueue};
 use tables::publish::{Publisher, Reader};
 use tables::{Counters, Tables, Tick};
 
 use crate::events::Events;
+use crate::ports;
 
 /// What all workers share.
 pub(crate) struct Crew<'a> {
@@ -29,6 +32,8 @@ pub(crate) struct Crew<'a> {
     pub connections: Arc<ConnectionTable>,
     pub fragments: Arc<FragmentTable>,
     pub paths: Arc<PathMtus>,
+    /// New entries that each worker may make (D-4).
+    pub limit: InsertLimit,
     pub idle: Idle,
     pub start: Instant,
     pub stop: &'a Arc<AtomicBool>,
@@ -63,7 +68,7 @@ impl Crew<'_> {
             io: DpdkIo::new(self.ports(queues), *self.pool),
             tables: reader,
             fragments: Fragments::new(Arc::clone(&self.fragments)),
-            tracker: Tracker::new(Arc::clone(&self.connections), InsertLimit::per_tick(0)),
+            tracker: Tracker::new(Arc::clone(&self.connections), self.limit),
             counters: Arc::clone(self.counters),
             number,
             identifiers: identifiers(number),
@@ -98,16 +103,23 @@ pub(crate) fn connections(config: &Config) -> std::io::Result<Arc<ConnectionTabl
         Hugepages::Require => Pages::Require,
         Hugepages::Off => Pages::Off,
     };
-    let key = TableKey::random();
-    let table = ConnectionTable::new(
-        dataplane.conntrack_entries,
-        dataplane.conntrack_entries_v6,
-        pages,
-        key,
-    )?;
-    let megabytes = table.memory().bytes() >> 20;
-    tracing::info!(megabytes, "connection table mapped");
+    let (v4, v6) = (dataplane.conntrack_entries, dataplane.conntrack_entries_v6);
+    let interleaved = Interleaved::over_nodes_of(&ports::workers(config));
+    let table = ConnectionTable::new(v4, v6, pages, TableKey::random())?;
+    let nodes =
+        if interleaved.is_some() { ", interleaved over the workers' NUMA nodes" } else { "" };
+    tracing::info!("connection table: {}{nodes}", table.memory());
     Ok(Arc::new(table))
+}
+
+/// What that table takes; maps nothing.
+pub(crate) fn memory(config: &Config) -> Memory {
+    Memory::of(config.dataplane.conntrack_entries, config.dataplane.conntrack_entries_v6)
+}
+
+/// `insert_rate`
+pub(crate) fn limit(config: &Config) -> InsertLimit {
+    InsertLimit::per_second(config.dataplane.insert_rate, Tick::LENGTH)
 }
 
 /// The fragment table.

@@ -31,6 +31,7 @@ pub(super) fn check(
         memory: raw.memory.0,
         conntrack_entries: raw.conntrack_entries.get(),
         conntrack_entries_v6: raw.conntrack_entries_v6.get(),
+        insert_rate: raw.insert_rate.get(),
         hash_seed: *raw.hash_seed,
         idle: *raw.idle,
         eal_args: raw.eal_args.value.clone(),

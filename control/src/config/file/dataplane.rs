@@ -25,6 +25,8 @@ config_table! {
         default conntrack_entries: Int<1_000, 100_000_000> = 1_000_000,
         /// The same for IPv6 connections.
         default conntrack_entries_v6: Int<1_000, 100_000_000> = 250_000,
+        /// New entries a second a worker: beyond it packets of new connections are forwarded without an entry, so that a flood costs a bounded share of a worker's time. 0: no limit.
+        default insert_rate: Int<0, 100_000_000> = 1_000_000,
         /// Slots of a service's Maglev table where the service gives none: a prime, at least ten times the backends.
         default maglev_table_size: Int<101, 5_000_011> = 65_537,
         /// Keys the selection hash: a secret, the same on every appliance of a fleet. The default is public.

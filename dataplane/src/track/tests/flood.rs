@@ -80,3 +80,90 @@ fn a_syn_is_never_denied_the_entry_that_its_key_has() {
     assert_eq!(rig.send(tcp(5).syn(), 3, 17), (3, Entry::Replaced));
     assert_eq!(rig.send(tcp(5), 0, 17), (3, Entry::Hit));
 }
+
+/// ESP, which has no ports.
+fn esp(n: u32) -> Sent {
+    let [_, a, b, c] = n.to_be_bytes();
+    let flow = Flow::v4([10, a, b, c], [203, 0, 113, 1], 50, 0, 0);
+    Sent { flow, class: PacketClass::Esp, syn: false, service: 0 }
+}
+
+/// The `n`th client's first packet, of one of four kinds.
+fn first(n: u32) -> Sent {
+    [tcp(n).syn(), udp(n), esp(n), tcp6(n).syn()][n as usize % 4]
+}
+
+/// A later packet of the same connection.
+fn later(n: u32) -> Sent {
+    Sent { syn: false, ..first(n) }
+}
+
+#[test]
+fn an_established_connection_of_any_class_outlives_a_flood_in_a_table_that_does_not_grow() {
+    const ESTABLISHED: u32 = 1_200;
+    let mut rig = Rig::new(1_000);
+    let memory = rig.tracker.table().memory();
+    for sent in (0..ESTABLISHED).map(first).chain((0..ESTABLISHED).map(later)) {
+        assert_ne!(rig.send(sent, 1, 0).1, Entry::None);
+    }
+    let mut received = rig.count(Event::EntryHit) + rig.count(Event::EntryCreated);
+    let flood: Vec<_> = (ESTABLISHED..200_000).map(first).collect();
+    for (number, burst) in (0..).zip(flood.chunks(32)) {
+        let now = number / 100;
+        rig.burst(burst, Some(2), now);
+        if number % 1_000 == 999 {
+            let alive: Vec<_> = (0..ESTABLISHED).map(later).collect();
+            for sent in alive.chunks(32) {
+                let packets = rig.burst(sent, Some(3), now);
+                assert!(packets.iter().all(|p| p.slot == Some(slot(1)) && p.entry == Entry::Hit));
+            }
+            received += u64::from(ESTABLISHED);
+        }
+    }
+    received += flood.len() as u64;
+    let ends = [Event::EntryHit, Event::EntryCreated, Event::EntryDenied].map(|e| rig.count(e));
+    assert_eq!(ends.iter().sum::<u64>(), received, "each flow is entered or denied: {ends:?}");
+    assert_eq!(rig.tracker.table().memory(), memory);
+    assert!(rig.live(70) <= 2 * 36 * 32);
+}
+
+#[test]
+fn whatever_has_seen_one_packet_gives_way_and_what_has_seen_two_does_not() {
+    for make in [udp, esp] {
+        let mut rig = Rig::new(56);
+        (0..64).for_each(|n| assert_eq!(rig.send(make(n), 1, 0).1, Entry::Created));
+        (0..63).for_each(|n| assert_eq!(rig.send(make(n), 1, 0).1, Entry::Hit));
+        assert_eq!(rig.send(make(900), 2, 0).1, Entry::Created);
+        assert_eq!(rig.count(Event::EntryEvicted), 1, "the one of one packet");
+        (0..63).for_each(|n| assert_eq!(rig.send(make(n), 2, 0), (1, Entry::Hit)));
+        rig.send(make(900), 2, 0);
+        assert_eq!(rig.send(make(63), 3, 0), (3, Entry::None), "all have seen two now");
+    }
+}
+
+#[test]
+fn a_retransmitted_syn_confirms_nothing() {
+    let mut rig = full(false);
+    for _ in 0..3 {
+        rig.send(tcp(700).syn(), 2, 17);
+    }
+    let before = rig.count(Event::EntryEvicted);
+    (1_000..1_064).for_each(|n| drop(rig.burst(&[tcp(n).syn()], Some(2), 18)));
+    assert_eq!(rig.count(Event::EntryEvicted) - before, 64);
+    assert_eq!(rig.send(tcp(700), 3, 18), (3, Entry::Created), "it went with the flood");
+}
+
+#[test]
+fn the_insert_limit_bounds_the_entries_of_a_flood_and_touches_no_established_connection() {
+    let mut rig = Rig::limited(1_000, 10);
+    (0..10).for_each(|n| assert_eq!(rig.send(first(n), 1, 0).1, Entry::Created));
+    for tick in 1..=20 {
+        let flood: Vec<_> = (0..1_000).map(|n| first(1_000 * tick + n)).collect();
+        for burst in flood.chunks(32) {
+            rig.burst(burst, Some(2), tick);
+        }
+        (0..10).for_each(|n| assert_eq!(rig.send(later(n), 3, tick), (1, Entry::Hit)));
+    }
+    assert_eq!(rig.count(Event::EntryCreated), 10 + 20 * 10);
+    assert_eq!(rig.count(Event::EntryDenied), 20 * (1_000 - 10));
+}

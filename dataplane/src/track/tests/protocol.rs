@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::super::insert::{New, Written};
-use super::super::region::{KeyWords, Position, Region};
+use super::super::region::{Found, KeyWords, Position, Region, Touch};
 use super::super::value::{Stamp, Value, View};
 use super::*;
 
@@ -156,6 +156,46 @@ fn two_workers_that_insert_one_key_leave_one_entry() {
         threads.map(|t| t.join().expect("no panic")).iter().sum()
     });
     assert_eq!(table.count_live(tables, Tick(0)), ROUNDS as usize, "{lost} gave way");
+}
+
+/// One worker's SYNs move a connection back and forth between two backends while another reads.
+fn replace_while_reading<const W: usize>(region: &Region<W>, sent: Sent)
+where
+    [u64; W]: KeyWords,
+{
+    const ROUNDS: u32 = 20_000;
+    let tables = &tables();
+    let view = View { tables, now: Tick(0) };
+    let key = <[u64; W]>::of(&sent.flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)));
+    let write = |chosen| {
+        let value = Value::stamped(slot(chosen), Lifetime::WhileHealthy, tables).expect("known");
+        let hash = region.hash(&key);
+        let new = New { key, hash, value, confirmed: false, supersede: true };
+        region.insert(&new, view, || true)
+    };
+    assert_eq!(write(1), Written::Created);
+    thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            (0..ROUNDS).for_each(|n| assert_eq!(write(1 + n % 2), Written::Replaced));
+        });
+        while !writer.is_finished() {
+            let mut probe = [region.probe(key, IDLE, Touch::Not, 0)];
+            region.find(&mut probe, view);
+            match probe[0].found {
+                Found::Hit(value, false) if [slot(1), slot(2)].contains(&value.slot) => {}
+                Found::Contended => {}
+                wrong => panic!("{wrong:?}"),
+            }
+        }
+        writer.join().expect("no panic");
+    });
+}
+
+#[test]
+fn a_syn_that_replaces_what_another_worker_reads_shows_the_old_or_the_new_and_no_mixture() {
+    let table = ConnectionTable::new(64, 64, Pages::Off, TableKey::fixed(3)).expect("maps");
+    replace_while_reading(&table.v4, tcp(1));
+    replace_while_reading(&table.v6, tcp6(1));
 }
 
 #[test]

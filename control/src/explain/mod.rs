@@ -1,6 +1,6 @@
 //! `windrose explain`: what happens to one packet, and why, in words.
 //!
-//! - [`question`]: the packet, as a person writes it;
+//! - `question`: the packet, as a person writes it;
 //! - `reasons`: why a backend is not eligible;
 //! - `rules`: the rules around the packet's destination;
 //! - this file: the answer, of the simulator's own result.

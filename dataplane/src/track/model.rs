@@ -1,7 +1,7 @@
 //! The protocol under loom: every interleaving, and every stale value that the memory model
 //! allows, of two workers on a region of two buckets of four lanes.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p dataplane --lib track::model`
+//! `make model`, or `RUSTFLAGS="--cfg loom" cargo test -p dataplane --lib track::model`
 //!
 //! What it does not see: more than two workers at once; sequences that wrap; lanes beyond four;
 //! more than [`PREEMPTIONS`] forced switches in one execution; and that loom's relaxed stores are

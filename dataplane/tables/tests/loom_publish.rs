@@ -1,6 +1,6 @@
 //! Every interleaving of small cases of the publisher.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p tables --release --test loom_publish`
+//! `make model`, or `RUSTFLAGS="--cfg loom" cargo test -p tables --test loom_publish`
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;

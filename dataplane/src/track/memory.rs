@@ -4,14 +4,14 @@ use std::fmt;
 
 use super::region::Region;
 
-/// What a table takes, in whole huge pages for each family.
+/// What a table takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes mapped for IPv4 entries.
+    /// Bytes mapped for IPv4 entries, whole huge pages.
     pub v4_bytes: usize,
-    /// Bytes mapped for IPv6 entries.
+    /// Bytes mapped for IPv6 entries, whole huge pages.
     pub v6_bytes: usize,
-    /// Bytes for each configured IPv4 entry, tags and over-provisioning included, rounded up.
+    /// Bytes for each configured IPv4 entry, tags and spare slots included, rounded up.
     pub per_v4_entry: usize,
     /// Bytes for each configured IPv6 entry, the same.
     pub per_v6_entry: usize,
@@ -32,8 +32,8 @@ impl Memory {
         Self {
             v4_bytes,
             v6_bytes,
-            per_v4_entry: v4_bytes.div_ceil(v4.max(1) as usize),
-            per_v6_entry: v6_bytes.div_ceil(v6.max(1) as usize),
+            per_v4_entry: Region::<2>::bytes_of(v4).div_ceil(v4.max(1) as usize),
+            per_v6_entry: Region::<5>::bytes_of(v6).div_ceil(v6.max(1) as usize),
         }
     }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} MB ({} bytes an IPv4 entry, {} bytes an IPv6 entry)",
+            "{} MB ({} bytes an IPv4 entry, {} an IPv6 entry, tags and spare slots included)",
             self.bytes() >> 20,
             self.per_v4_entry,
             self.per_v6_entry

@@ -100,6 +100,11 @@ impl<const W: usize> Region<W> {
         (u64::from(entries) * 9 / 8).div_ceil(LANES as u64).max(2) as u32
     }
 
+    /// The bytes that this many entries take, tags and spare slots included.
+    pub(super) fn bytes_of(entries: u32) -> usize {
+        Self::count_for(entries) as usize * size_of::<Bucket<W>>()
+    }
+
     /// The bytes that [`Region::new`] would map.
     pub(super) fn bytes_for(entries: u32) -> usize {
         Slab::<Bucket<W>>::bytes_for(Self::count_for(entries) as usize).unwrap_or(usize::MAX)

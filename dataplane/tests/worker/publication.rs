@@ -54,7 +54,8 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn run(mut self, stop: &AtomicBool) -> u64 {
+    /// Comes back when it is over, to be dropped by one thread.
+    fn run(mut self, stop: &AtomicBool) -> Self {
         let frames = [true, false]
             .map(|syn| -> Vec<_> { flows(self.number).map(|sport| segment(sport, syn)).collect() });
         while !stop.load(Relaxed) {
@@ -63,7 +64,7 @@ impl Traffic {
             }
         }
         self.worker.tables.offline();
-        self.bursts
+        self
     }
 
     fn burst(&mut self, frames: &[Vec<u8>], syn: bool) {
@@ -114,7 +115,7 @@ fn r2_ten_thousand_publications_under_traffic_drop_and_misroute_nothing() {
     let stop = AtomicBool::new(false);
     let mut published: Vec<Weak<Tables>> = Vec::new();
     let start = Instant::now();
-    let bursts: Vec<u64> = thread::scope(|scope| {
+    let traffic: Vec<Traffic> = thread::scope(|scope| {
         let stop = &stop;
         let spawned = traffic.map(|traffic| scope.spawn(move || traffic.run(stop)));
         let spawned: Vec<_> = spawned.collect();
@@ -133,6 +134,7 @@ fn r2_ten_thousand_publications_under_traffic_drop_and_misroute_nothing() {
         stop.store(true, Relaxed);
         spawned.into_iter().map(|worker| worker.join().expect("every packet is right")).collect()
     });
+    let bursts: Vec<_> = traffic.iter().map(|traffic| traffic.bursts).collect();
     let rate = f64::from(PUBLICATIONS) / start.elapsed().as_secs_f64();
     println!("{rate:.0} publications a second under {bursts:?} bursts of {BURST}");
     assert!(bursts.iter().all(|bursts| *bursts > 0));

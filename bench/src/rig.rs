@@ -16,9 +16,9 @@ use tables::maglev::Member;
 use tables::rules::{Ports, Protocol, RuleSpec};
 use tables::template::{Dscp, TemplateSpec, Tunnel};
 use tables::{
-    ClassPlan, Counters, Family, FieldSet, HashSeed, Lifetime, Mac, Maglev, Outcome, Plan, Pool,
-    Port, PortId, Publisher, RuleTable, Service, ServiceId, SlotEpochs, SlotId, SlotTable, Tables,
-    Template, Tick,
+    ClassPlan, Counters, EarlierKeys, Family, FieldSet, HashSeed, Lifetime, Mac, Maglev, Outcome,
+    Plan, Pool, Port, PortId, Publisher, RuleTable, Service, ServiceId, SlotEpochs, SlotId,
+    SlotTable, Tables, Template, Tick,
 };
 
 use crate::Result;
@@ -89,7 +89,7 @@ fn service(pool: Arc<Pool>) -> Service {
     let row = ClassPlan {
         select: FieldSet::FIVE_TUPLE,
         track: Some(FieldSet::FIVE_TUPLE),
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new: true,
         lifetime: Lifetime::Persisting,
     };

@@ -3,7 +3,7 @@
 
 use control::model::{Affinity, Persistence, Profile, TrackingMode};
 use control::plan::matrix;
-use tables::{ClassPlan, FieldSet, Lifetime, PacketClass};
+use tables::{ClassPlan, EarlierKeys, FieldSet, Lifetime, PacketClass};
 
 use Affinity::{ClientIp, ClientIpNoDestination, ClientIpPortProto, ClientIpProto};
 use PacketClass::{Esp, Gre, Icmp, Other, Tcp, Udp, UdpFragment};
@@ -92,7 +92,7 @@ fn expected(
     ClassPlan {
         select,
         track: trackable.then_some(key),
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new,
         lifetime: if persists { Lifetime::Persisting } else { Lifetime::WhileHealthy },
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use control::config::{self, Environment};
 use control::model::{Affinity, Config, Profile, Service, TrackingMode};
 use control::state::{Backend, Change, Clock, Refused, State, Verb};
-use tables::{FieldSet, PacketClass};
+use tables::{FieldSet, PacketClass, Tick};
 
 const FILE: &str = r#"
 [dataplane]
@@ -120,7 +120,7 @@ fn t18_orders_stand_until_they_are_undone_and_a_weight_of_a_check_goes_before_th
 fn r3_what_is_not_tracked_any_more_has_no_former_key() {
     let before = |state: &State| {
         let plan = &state.service("web").expect("known").plan;
-        plan.class(PacketClass::Udp).track_before.map(|(key, _)| key)
+        plan.class(PacketClass::Udp).track_before.at(Tick(0)).next()
     };
     let mut state = start(|s| {
         s.tracking_mode = TrackingMode::PerSession;

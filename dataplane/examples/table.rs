@@ -11,8 +11,8 @@ use std::sync::Arc;
 use dataplane::batch::{BURST, Batch, Packet};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use tables::{
-    ClassPlan, Counters, FieldSet, Flow, Lifetime, PacketClass, Plan, PortId, Service, SlotEpochs,
-    SlotId, SlotTable, Tables, Tick,
+    ClassPlan, Counters, EarlierKeys, FieldSet, Flow, Lifetime, PacketClass, Plan, PortId, Service,
+    SlotEpochs, SlotId, SlotTable, Tables, Tick,
 };
 
 /// Nanoseconds that this thread has run, others' turns on a busy machine left out.
@@ -28,7 +28,7 @@ fn tables() -> Tables {
     let row = ClassPlan {
         select: FieldSet::FIVE_TUPLE,
         track: Some(FieldSet::FIVE_TUPLE),
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new: true,
         lifetime: Lifetime::Persisting,
     };

@@ -5,13 +5,13 @@
 //! UDP: whether it is tracked and persists is as for UDP. Fragments of ESP, GRE, ICMP and the
 //! rest are of their protocol's class, which has no ports anyway.
 
-use tables::{ClassPlan, FieldSet, Lifetime, PacketClass, Plan};
+use tables::{ClassPlan, EarlierKeys, FieldSet, Lifetime, PacketClass, Plan};
 
 use crate::model::{Affinity, Persistence, Profile, TrackingMode};
 
 /// The plan of a service with these settings; `AlwaysPersist` with `PerSession` never gets past
 /// the configuration (H-4). The key before a change of it is not the settings' business:
-/// `track_before` is `None`.
+/// `track_before` is empty.
 pub fn compile(
     profile: Profile,
     affinity: Affinity,
@@ -37,7 +37,7 @@ fn class_plan(settings: Settings, class: PacketClass) -> ClassPlan {
     ClassPlan {
         select: selection_fields(affinity, class),
         track,
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new: syn_is_new(affinity, mode),
         lifetime: if persists { Lifetime::Persisting } else { Lifetime::WhileHealthy },
     }

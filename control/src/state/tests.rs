@@ -291,22 +291,29 @@ fn epochs_go_on_counting_across_their_wrap() {
 
 #[test]
 fn r3_a_changed_tracking_key_is_remembered_for_one_idle_timeout() {
-    use tables::{FieldSet, PacketClass};
+    use tables::{EarlierKeys, FieldSet, PacketClass};
     let before = |state: &State| {
         state.service("web").expect("known").plan.class(PacketClass::Tcp).track_before
     };
-    let per_session = |s: &mut model::Service| {
-        s.tracking_mode = TrackingMode::PerSession;
-        s.affinity = Affinity::ClientIp;
+    let sessions = |affinity| {
+        move |s: &mut model::Service| {
+            s.tracking_mode = TrackingMode::PerSession;
+            s.affinity = affinity;
+        }
     };
     let mut state = start(|_| {});
-    reload(&mut state, 100, per_session);
-    let deadline = TICK.tick(seconds(700));
-    assert_eq!(before(&state), Some((FieldSet::FIVE_TUPLE, deadline)));
-    reload(&mut state, 200, per_session);
-    assert_eq!(before(&state), Some((FieldSet::FIVE_TUPLE, deadline)));
-    reload(&mut state, 700, per_session);
-    assert_eq!(before(&state), None);
+    reload(&mut state, 100, sessions(Affinity::ClientIp));
+    let five = EarlierKeys::NONE.with(FieldSet::FIVE_TUPLE, TICK.tick(seconds(700)));
+    assert_eq!(before(&state), five);
+    reload(&mut state, 200, sessions(Affinity::ClientIp));
+    assert_eq!(before(&state), five);
+    reload(&mut state, 300, sessions(Affinity::ClientIpProto));
+    let two = five.with(FieldSet::TWO_TUPLE, TICK.tick(seconds(900)));
+    assert_eq!(before(&state), two);
+    reload(&mut state, 700, sessions(Affinity::ClientIpProto));
+    assert_eq!(before(&state), two.lasting(FieldSet::THREE_TUPLE, TICK.tick(seconds(700))));
+    reload(&mut state, 900, sessions(Affinity::ClientIpProto));
+    assert_eq!(before(&state), EarlierKeys::NONE);
 }
 
 #[test]

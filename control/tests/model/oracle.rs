@@ -165,22 +165,22 @@ impl Oracle {
         }
     }
 
-    /// R-3, for each kind of packet.
+    /// R-3, for each kind of packet: the keys that it had, the latest first.
     fn remember_keys(&mut self, new: &Service, now: Duration) {
         let kinds = (0..9).flat_map(|what| [0, 9].map(|more| crate::world::packet(what + more, 0)));
-        let mut before = Vec::new();
+        let mut before: Vec<(Packet, FieldSet, Duration)> = Vec::new();
         for kind in kinds {
-            let (old_key, key) =
-                (fields::tracking(&self.config, kind), fields::tracking(new, kind));
-            let known = self.before.iter().find(|(k, ..)| same_kind(*k, kind));
-            match (old_key, key) {
-                (Some(old), Some(key)) if old != key => {
-                    before.push((kind, old, now + new.idle_timeout));
-                }
-                (Some(_), Some(_)) => before.extend(known.filter(|(.., until)| *until > now)),
-                (None, Some(_)) => before.extend(known.filter(|(.., until)| *until > now)),
-                (_, None) => {}
+            if before.iter().any(|(known, ..)| same_kind(*known, kind)) {
+                continue;
             }
+            let Some(key) = fields::tracking(new, kind) else { continue };
+            let latest =
+                fields::tracking(&self.config, kind).map(|k| (kind, k, now + new.idle_timeout));
+            let known = self.before.iter().filter(|(k, old, until)| {
+                same_kind(*k, kind) && *until > now && Some(*old) != latest.map(|l| l.1)
+            });
+            before
+                .extend(latest.into_iter().chain(known.copied()).filter(|(_, old, _)| *old != key));
         }
         self.before = before;
     }
@@ -333,12 +333,10 @@ impl Oracle {
     }
 
     fn under_the_old_key(&mut self, packet: Packet, now: Duration) -> Option<Entry> {
-        let known = self.before.iter().find(|(kind, ..)| same_kind(*kind, packet));
-        let (_, fields, until) = *known?;
-        if now >= until {
-            return None;
-        }
-        self.entries.find(Key::of(packet, fields)).cloned()
+        let known =
+            self.before.iter().filter(|(kind, _, until)| same_kind(*kind, packet) && now < *until);
+        let keys: Vec<_> = known.map(|(_, fields, _)| Key::of(packet, *fields)).collect();
+        keys.into_iter().find_map(|key| self.entries.find(key).cloned())
     }
 }
 

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use tables::counters::Event;
 use tables::{
-    ClassPlan, Family, FieldSet, Key, PacketClass, Service, Tables, Tick, WorkerCounters,
+    ClassPlan, EarlierKeys, Family, Key, PacketClass, Service, Tables, Tick, WorkerCounters,
 };
 
 use super::ConnectionTable;
@@ -142,15 +142,26 @@ where
     }
 }
 
-/// Looks misses up once more under the key that their class had before: rare, so the burst
-/// only pays for it while a change is fresh. Says how many were found.
+/// Looks misses up once more under the keys that their class had before, the latest first:
+/// rare, so the burst only pays for it while a change is fresh. Says how many were found.
 #[cold]
 #[inline(never)]
 fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'_>) -> usize {
+    (0..EarlierKeys::MOST).map(|nth| look_up_nth_before(nth, batch, table, view)).sum()
+}
+
+fn look_up_nth_before<F>(
+    nth: usize,
+    batch: &mut Batch<F>,
+    table: &ConnectionTable,
+    view: View<'_>,
+) -> usize {
     let mut burst = Burst::default();
     for (index, packet) in (0..).zip(&batch.0) {
         let Some((service, plan)) = planned(packet, view.tables) else { continue };
-        if let Some(fields) = fields_before(packet, plan, view.now) {
+        if let Some(fields) = plan.track_before.at(view.now).nth(nth)
+            && still_missed(packet, plan)
+        {
             let key = packet.parsed.flow.key(fields, packet.service);
             burst.probe(&key, service.idle_limit(view.now), Touch::Not, index, table);
         }
@@ -161,11 +172,9 @@ fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'
     burst.count(|found| matches!(found, Found::Hit(..)))
 }
 
-fn fields_before<F>(packet: &Packet<F>, plan: &ClassPlan, now: Tick) -> Option<FieldSet> {
-    let missed = packet.outcome.is_none() && matches!(packet.tracking, Tracking::Remember(..));
+fn still_missed<F>(packet: &Packet<F>, plan: &ClassPlan) -> bool {
     let starts_anew = packet.parsed.syn && plan.syn_is_new;
-    let (fields, until) = plan.track_before?;
-    (missed && !starts_anew && until.since(now) > 0).then_some(fields)
+    packet.outcome.is_none() && matches!(packet.tracking, Tracking::Remember(..)) && !starts_anew
 }
 
 fn migrate<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>) {

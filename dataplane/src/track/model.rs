@@ -11,8 +11,8 @@
 use loom::sync::Arc;
 use loom::thread;
 use tables::{
-    ClassPlan, FieldSet, Flow, Lifetime, Plan, Pool, Service, ServiceId, SlotEpochs, SlotId,
-    SlotTable, Tables, Tick,
+    ClassPlan, EarlierKeys, FieldSet, Flow, Lifetime, Plan, Pool, Service, ServiceId, SlotEpochs,
+    SlotId, SlotTable, Tables, Tick,
 };
 
 use super::hash::TableKey;
@@ -37,7 +37,7 @@ fn service() -> Service {
     let row = ClassPlan {
         select: FieldSet::FIVE_TUPLE,
         track: Some(FieldSet::FIVE_TUPLE),
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new: true,
         lifetime: Lifetime::WhileHealthy,
     };

@@ -39,11 +39,9 @@ fn keys<'t, F>(
     fields.filter(fits).map(|set| parsed.flow.key(set, packet.service))
 }
 
-/// The tracking key of a class, and the one before its last change while that counts.
+/// The tracking key of a class, and the earlier ones while they count.
 fn tracked(plan: &ClassPlan, now: Tick) -> impl Iterator<Item = FieldSet> + use<> {
-    let before = plan.track_before.filter(|(_, until)| until.since(now) > 0);
-    let before = before.map(|(fields, _)| fields).filter(|_| plan.track.is_some());
-    plan.track.into_iter().chain(before)
+    plan.track.into_iter().chain(plan.track_before.at(now))
 }
 
 fn has_ports(set: FieldSet) -> bool {

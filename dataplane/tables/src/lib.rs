@@ -42,7 +42,7 @@ pub use counters::{Counters, WorkerCounters};
 pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
 pub use maglev::{Maglev, MaglevCache, Member};
 pub use outcome::Outcome;
-pub use plan::{ClassPlan, PacketClass, Plan};
+pub use plan::{ClassPlan, EarlierKeys, PacketClass, Plan};
 pub use port::{Mac, Port, PortId};
 pub use prefix::PrefixMap;
 pub use publish::{Publisher, Reader};

@@ -65,13 +65,13 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ClassPlan, FieldSet, Lifetime};
+    use crate::{ClassPlan, EarlierKeys, FieldSet, Lifetime};
 
     fn service(idle_ticks: u32, idle_floor: Option<Tick>) -> Service {
         let row = ClassPlan {
             select: FieldSet::FIVE_TUPLE,
             track: None,
-            track_before: None,
+            track_before: EarlierKeys::NONE,
             syn_is_new: true,
             lifetime: Lifetime::WhileHealthy,
         };

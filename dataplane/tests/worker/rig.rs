@@ -97,7 +97,7 @@ fn service(pool: Arc<Pool>) -> Service {
         ClassPlan {
             select: fields,
             track: Some(fields),
-            track_before: None,
+            track_before: EarlierKeys::NONE,
             syn_is_new: true,
             lifetime: Lifetime::WhileHealthy,
         }

@@ -33,7 +33,7 @@ fn what_is_not_trackable_never_meets_the_table() {
 fn changed(until: u32) -> Tables {
     let row = ClassPlan {
         track: Some(FieldSet::TWO_TUPLE),
-        track_before: Some((FieldSet::FIVE_TUPLE, Tick(until))),
+        track_before: EarlierKeys::NONE.with(FieldSet::FIVE_TUPLE, Tick(until)),
         syn_is_new: false,
         ..plan()
     };

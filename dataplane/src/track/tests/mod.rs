@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use tables::counters::Event;
 use tables::{
-    ClassPlan, Counters, FieldSet, Flow, Lifetime, Maglev, Outcome, PacketClass, Plan, Pool,
-    PortId, Service, ServiceId, SlotEpochs, SlotId, SlotTable, Tables, Tick,
+    ClassPlan, Counters, EarlierKeys, FieldSet, Flow, Lifetime, Maglev, Outcome, PacketClass, Plan,
+    Pool, PortId, Service, ServiceId, SlotEpochs, SlotId, SlotTable, Tables, Tick,
 };
 
 use super::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
@@ -27,7 +27,7 @@ fn plan() -> ClassPlan {
     ClassPlan {
         select: FieldSet::FIVE_TUPLE,
         track: Some(FieldSet::FIVE_TUPLE),
-        track_before: None,
+        track_before: EarlierKeys::NONE,
         syn_is_new: true,
         lifetime: Lifetime::WhileHealthy,
     }

@@ -230,7 +230,7 @@ fn s7_after_a_change_of_the_tracking_key_the_old_one_counts_for_a_while() {
     let backend = left(&mut rig)[0].0;
     let fields = FieldSet::TWO_TUPLE;
     let mut row = row(fields, Some(fields));
-    row.track_before = Some((FieldSet::FIVE_TUPLE, Tick(80)));
+    row.track_before = EarlierKeys::NONE.with(FieldSet::FIVE_TUPLE, Tick(80));
     let mut weights = [1; 5];
     weights[usize::from(backend)] = 0;
     let after = World { plan: Plan([row; 7]), weights, ..before };

@@ -46,7 +46,7 @@ pub(crate) fn per_connection() -> Plan {
 
 pub(crate) fn row(select: FieldSet, track: Option<FieldSet>) -> ClassPlan {
     let lifetime = Lifetime::WhileHealthy;
-    ClassPlan { select, track, track_before: None, syn_is_new: true, lifetime }
+    ClassPlan { select, track, track_before: EarlierKeys::NONE, syn_is_new: true, lifetime }
 }
 
 impl Default for World {

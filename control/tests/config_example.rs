@@ -10,6 +10,7 @@ use serde_json::Value;
 
 const EXAMPLE: &str = include_str!("fixtures/example.toml");
 const PROXY: &str = include_str!("fixtures/proxy.toml");
+const README: &str = include_str!("../../README.md");
 
 fn load(text: &str) -> Loaded {
     let environment = Environment { online_cpus: vec![0, 1, 2, 3] };
@@ -36,6 +37,28 @@ fn the_example_of_the_contract_loads() {
     let rule = &config.rules[0];
     assert_eq!(rule.ports, Ports::Ranges(vec![(80, 80), (443, 443)]));
     assert!(rule.client_allow.is_empty(), "every client may");
+}
+
+#[test]
+fn the_readmes_file_loads_and_only_its_seed_is_warned_about() {
+    let after = README.split_once("```toml\n").expect("a file").1;
+    let loaded = load(after.split_once("```").expect("its end").0);
+    assert_eq!((loaded.config.services.len(), loaded.config.rules.len()), (1, 1));
+    let warnings = loaded.warnings.items();
+    assert!(
+        warnings.len() == 1 && warnings[0].message.contains("hash_seed"),
+        "{}",
+        loaded.warnings
+    );
+}
+
+#[test]
+fn the_readme_leads_to_every_page() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
+    for page in std::fs::read_dir(docs).expect("docs") {
+        let name = page.expect("a page").file_name().into_string().expect("UTF-8");
+        assert!(README.contains(&format!("](docs/{name}")), "README.md has no link to {name}");
+    }
 }
 
 #[test]

@@ -95,6 +95,11 @@ impl Appliance {
         self.process.wait_for(what, 10, |p| p.stderr().get(before..).is_some_and(&as_expected))
     }
 
+    /// Waits until it has logged this.
+    pub fn wait_for_log(&mut self, what: &str) -> Result<()> {
+        self.process.wait_for(what, 10, |p| p.stderr().contains(what))
+    }
+
     /// The counters now.
     pub fn counters(&mut self) -> Result<Counters> {
         let before = self.process.stdout().len();

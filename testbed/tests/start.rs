@@ -57,3 +57,30 @@ fn sigterm_and_sigint_end_it_cleanly_and_it_starts_again() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn two_on_one_interface_would_forward_everything_twice_so_the_second_is_refused() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let first = Appliance::start(&topology, &config)?;
+    let (status, said) = Appliance::refuse(&topology, &config)?;
+    assert_eq!(status.code(), Some(71), "{said}");
+    assert!(said.contains("another windrose"), "{said}");
+    first.stop(Signal::TERM)?;
+    Appliance::start(&topology, &config)?.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn a_link_that_goes_down_and_comes_back_is_logged() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let mut appliance = Appliance::start(&topology, &Config::new(&topology))?;
+    // Its first look.
+    appliance.counters()?;
+    topology.appliance.run("ip link set lb0 down")?;
+    appliance.wait_for_log("link is down")?;
+    topology.appliance.run("ip link set lb0 up")?;
+    appliance.wait_for_log("link is up")?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}

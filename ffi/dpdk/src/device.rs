@@ -93,8 +93,7 @@ impl Device {
     /// # Errors
     /// [`Error::InterfaceMtu`].
     pub(crate) fn check_mtu(&self, mtu: u16) -> Result<bool, Error> {
-        let interface = self.argument("iface").filter(|_| self.has_interface());
-        let Some(interface) = interface else { return Ok(false) };
+        let Some(interface) = self.interface() else { return Ok(false) };
         match interface_mtu(interface) {
             Some(has) if has < mtu.into() => Err(Error::InterfaceMtu {
                 device: self.text().into(),
@@ -104,6 +103,11 @@ impl Device {
             }),
             _ => Ok(true),
         }
+    }
+
+    /// The existing interface of the kernel that its driver works on, if it is of that kind.
+    pub fn interface(&self) -> Option<&str> {
+        self.argument("iface").filter(|_| self.has_interface())
     }
 
     /// Whether its driver works on an existing interface of the kernel, which `iface` names.
@@ -216,17 +220,30 @@ fn interface_exists(name: &str) -> bool {
 
 /// Asks the kernel, for the same reason.
 fn interface_mtu(name: &str) -> Option<u32> {
+    let answer = ask(name, libc::SIOCGIFMTU)?;
+    // SAFETY: SIOCGIFMTU has written this integer.
+    Some(unsafe { answer.ifr_ifru.ifru_mtu } as u32)
+}
+
+/// Whether an interface of the kernel is there, set up, and has a carrier.
+pub(crate) fn interface_is_up(name: &str) -> bool {
+    let Some(answer) = ask(name, libc::SIOCGIFFLAGS) else { return false };
+    // SAFETY: SIOCGIFFLAGS has written these flags.
+    let flags = i32::from(unsafe { answer.ifr_ifru.ifru_flags });
+    flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0
+}
+
+/// One of the kernel's requests about an interface (netdevice(7)); `None` if it refuses.
+fn ask(name: &str, request: libc::Ioctl) -> Option<libc::ifreq> {
     let socket = UnixDatagram::unbound().ok()?;
     // SAFETY: integers and bytes, all of which may be zero.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    let place = request.ifr_name.iter_mut().zip(name.bytes()).take(libc::IFNAMSIZ - 1);
+    let mut about: libc::ifreq = unsafe { std::mem::zeroed() };
+    let place = about.ifr_name.iter_mut().zip(name.bytes()).take(libc::IFNAMSIZ - 1);
     place.for_each(|(to, byte)| *to = byte as libc::c_char);
-    // SAFETY: the socket is open; SIOCGIFMTU reads the name, which ends in a zero, and writes the
-    // integer `ifru_mtu` when it succeeds.
-    unsafe {
-        let rc = libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request);
-        (rc == 0).then_some(request.ifr_ifru.ifru_mtu as u32)
-    }
+    // SAFETY: the socket is open; the requests that are made here read the name, which ends in a
+    // zero, and write within the structure.
+    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut about) };
+    (rc == 0).then_some(about)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
-use crate::device::{Device, frame_size};
+use crate::device::{Device, frame_size, interface_is_up};
 use crate::error::code;
 use crate::log::Mark;
 use crate::{Eal, Error, Mempool, RxQueue, TxQueue};
@@ -76,6 +76,8 @@ pub struct PortStats {
 pub(crate) struct Open {
     pub(crate) id: u16,
     device: String,
+    /// The kernel's interface under it, if there is one.
+    interface: Option<String>,
 }
 
 impl Drop for Open {
@@ -143,7 +145,8 @@ impl Port {
         Ok(mac.addr_bytes)
     }
 
-    /// The state of its link.
+    /// The state of its link. Drivers on interfaces of the kernel take it for always up, so that
+    /// the kernel is asked.
     ///
     /// # Errors
     /// [`Error::Failed`].
@@ -152,7 +155,8 @@ impl Port {
         // SAFETY: the port is open; the number is valid to write to.
         let rc = unsafe { dpdk_sys::shim_link(self.open.id, &raw mut mbit_per_second) };
         self.open.check(rc, "read its link state")?;
-        Ok(Link { up: rc == 1, mbit_per_second })
+        let interface = self.open.interface.as_deref();
+        Ok(Link { up: interface.map_or(rc == 1, interface_is_up), mbit_per_second })
     }
 
     /// The device's own counters.
@@ -193,7 +197,8 @@ fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result<Open, Erro
         rc = unsafe { dpdk_sys::rte_eth_dev_get_port_by_name(name.as_ptr(), &raw mut id) };
     }
     if rc == 0 {
-        return Ok(Open { id, device: device.text().into() });
+        let interface = device.interface().map(str::to_owned);
+        return Ok(Open { id, device: device.text().into(), interface });
     }
     let (reason, cure) = (code(rc), device.cure());
     Err(Error::Attach { device: device.text().into(), reason, cure, log: mark.since() })

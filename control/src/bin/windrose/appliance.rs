@@ -16,6 +16,7 @@ use dpdk::Launched;
 use tables::publish::Publisher;
 use tables::{Counters, Mac, Tables, Tick};
 
+use crate::claim::Claim;
 use crate::counters::Summary;
 use crate::events::{Event, Events};
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ use crate::lag::Lag;
 use crate::ports::{self, Ports};
 use crate::rounds::Rounds;
 use crate::tunnel_errors::TunnelErrors;
+use crate::watch::Watch;
 use crate::{exit, say, workers};
 
 /// A running appliance.
@@ -40,6 +42,8 @@ pub(crate) struct Appliance {
     workers: Vec<Launched<()>>,
     hosts: Vec<HostInterface>,
     tunnels: TunnelErrors,
+    watch: Watch,
+    _claims: Vec<Claim>,
 }
 
 impl Appliance {
@@ -50,7 +54,7 @@ impl Appliance {
 
     /// Starts everything; what was started is stopped again if something fails.
     pub(crate) fn start(config: Config, events: &Events) -> Result<Self, Failure> {
-        let Ports { eal, pool, queues, macs } = ports::open(&config)?;
+        let Ports { eal, pool, queues, macs, watch, claims } = ports::open(&config)?;
         let start = Instant::now();
         let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
         let config = Arc::new(config);
@@ -94,6 +98,8 @@ impl Appliance {
             workers,
             hosts,
             tunnels,
+            watch,
+            _claims: claims,
         })
     }
 
@@ -136,6 +142,7 @@ impl Appliance {
     fn look_after(&mut self) {
         let now = self.start.elapsed();
         self.publisher.collect();
+        self.watch.look();
         if let Some(notice) = self.lag.observe(self.publisher.held_back(), now) {
             notice.log();
         }
@@ -144,7 +151,7 @@ impl Appliance {
     }
 
     fn print(&self) {
-        say::out(Summary(&self.counters));
+        say::out(Summary { counters: &self.counters, losses: &self.watch });
         say::out(self.rounds.summary(self.start.elapsed()));
     }
 
@@ -174,7 +181,7 @@ impl Appliance {
         self.stop.store(true, Ordering::Relaxed);
         let ends: Vec<_> = self.workers.into_iter().map(Launched::join).collect();
         drop(self.hosts);
-        say::out(Summary(&self.counters));
+        say::out(Summary { counters: &self.counters, losses: &self.watch });
         for error in ends.iter().filter_map(|end| end.as_ref().err()) {
             tracing::error!("{error}");
         }

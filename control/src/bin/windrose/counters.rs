@@ -5,12 +5,16 @@ use std::fmt::{Display, Formatter, Result};
 use tables::counters::Event;
 use tables::{Counters, Outcome};
 
-/// One line each, those that are zero left out, and the balance (D-7).
-pub(crate) struct Summary<'a>(pub &'a Counters);
+/// One line each, those that are zero left out, and the balance (D-7); then what was lost before
+/// or behind the workers.
+pub(crate) struct Summary<'a, L> {
+    pub counters: &'a Counters,
+    pub losses: L,
+}
 
-impl Display for Summary<'_> {
+impl<L: Display> Display for Summary<'_, L> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self(counters) = self;
+        let Self { counters, losses } = self;
         let outcomes = Outcome::ALL.iter().map(|o| (o.name(), counters.outcome(*o)));
         let events = Event::ALL.iter().map(|e| (e.name(), counters.event(*e)));
         writeln!(f, "counters:")?;
@@ -24,6 +28,7 @@ impl Display for Summary<'_> {
         if counters.held() > 0 {
             writeln!(f, "  {:<24} {:>12}", "held", counters.held())?;
         }
-        writeln!(f, "  {:<24} {:>12}", "= received", counters.ended() + counters.held())
+        writeln!(f, "  {:<24} {:>12}", "= received", counters.ended() + counters.held())?;
+        write!(f, "{losses}")
     }
 }

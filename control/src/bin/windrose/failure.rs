@@ -9,6 +9,16 @@ pub(crate) enum Failure {
     /// Signals cannot be taken over.
     #[error("cannot handle signals: {0}")]
     Signals(std::io::Error),
+    /// Another process has the device.
+    #[error(
+        "device {device}: {source}: another windrose of this network namespace drives it; stop that one first"
+    )]
+    Taken {
+        /// As configured.
+        device: String,
+        /// What the kernel says of the name that stands for it.
+        source: std::io::Error,
+    },
     /// DPDK refused.
     #[error(transparent)]
     Dpdk(#[from] dpdk::Error),

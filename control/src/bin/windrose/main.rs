@@ -6,6 +6,7 @@
 
 mod appliance;
 mod check;
+mod claim;
 mod counters;
 mod desk;
 mod diff;
@@ -23,6 +24,7 @@ mod run;
 mod say;
 mod simulate;
 mod tunnel_errors;
+mod watch;
 mod workers;
 
 use std::path::PathBuf;

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     };
     match send_through(arguments, Arc::new(loaded.config)) {
         Ok(counters) => {
-            say::out(Summary(&counters));
+            say::out(Summary { counters: &counters, losses: "" });
             ExitCode::SUCCESS
         }
         Err(why) => exit::with(why.code(), &why),

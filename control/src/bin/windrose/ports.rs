@@ -5,6 +5,10 @@ use dpdk::device::room;
 use dpdk::{Eal, EalConfig, HugePages, Mempool, PoolConfig, Port, PortConfig, RxQueue, TxQueue};
 use tables::Mac;
 
+use crate::claim::Claim;
+use crate::failure::Failure;
+use crate::watch::Watch;
+
 /// DPDK, started, and its ports, open.
 pub(crate) struct Ports {
     pub eal: Eal,
@@ -13,22 +17,29 @@ pub(crate) struct Ports {
     pub queues: Vec<Vec<(RxQueue, TxQueue)>>,
     /// Each port's own Ethernet address.
     pub macs: Vec<Mac>,
+    /// What they report.
+    pub watch: Watch,
+    /// While we have these no other process drives the devices.
+    pub claims: Vec<Claim>,
 }
 
 /// Starts DPDK and opens every `[[port]]` with one queue pair for each worker.
-pub(crate) fn open(config: &Config) -> Result<Ports, dpdk::Error> {
+pub(crate) fn open(config: &Config) -> Result<Ports, Failure> {
+    let claims = config.ports.iter().map(|p| Claim::of(&p.device)).collect::<Result<_, _>>()?;
     let eal = Eal::start(&eal_config(config))?;
     let pool = Mempool::new(&eal, "frames", &pool_config(config, &eal)?)?;
     let mut queues = Vec::new();
     let mut macs = Vec::new();
+    let mut watched = Vec::new();
     for port in &config.ports {
         let queue_pairs =
             PortConfig { queues: eal.workers() as u16, mtu: port.mtu, ..PortConfig::default() };
         let mut open = Port::open(&eal, &port.device, &pool, &queue_pairs)?;
         macs.push(Mac(open.mac()?));
         queues.push(open.split());
+        watched.push((port.name.clone(), open));
     }
-    Ok(Ports { eal, pool, queues, macs })
+    Ok(Ports { eal, pool, queues, macs, watch: Watch::new(watched), claims })
 }
 
 fn eal_config(config: &Config) -> EalConfig {

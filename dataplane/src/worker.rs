@@ -1,4 +1,26 @@
 //! One worker: a burst's whole way, run to completion on one core.
+//!
+//! [`Worker::step`] is the diagram `rx → parse → classify → track → select → encap → tx`, a line a
+//! stage. A stage looks at the packets whose way goes on and leaves in each what it found out
+//! ([`crate::batch::Packet`]), or ends it with a named outcome. In the order of the lines:
+//!
+//! 1. *Receive*: fragments that have waited long enough, or whose first one has come, go before
+//!    what the ports have; together at most a burst.
+//! 2. *Parse*: is it for us, is it sound, what are its addresses and ports? An ICMP error is from
+//!    here on the packet that it quotes, turned round (S-7).
+//! 3. *Fragments*: a later one takes over its first one's ports, or leaves the burst to wait (S-6).
+//! 4. *Classify*: the rule that takes it, and so the service. What no VIP is concerned by ends here
+//!    as the host's.
+//! 5. *Look up*: is it part of a known connection, whose backend is decided? For all of the burst
+//!    at once, so that the table's cache lines are on their way together.
+//! 6. *Select*: the others get a backend by hash.
+//! 7. *Record*: what was selected, and is to be tracked, gets its entry. Looking up and recording
+//!    are the diagram's "track": selection stands between them.
+//! 8. *Encapsulate*: the outer header goes in front, if packet and header fit the way.
+//! 9. *ICMP*: of what has ended, some must be answered (too big, echo), and reports about our own
+//!    tunnels teach us.
+//! 10. *Transmit*: out to the network or to the host. Every packet of the burst is counted here,
+//!     once (D-7).
 
 use std::sync::Arc;
 
@@ -40,7 +62,8 @@ pub struct Worker<I: Io, O = ()> {
 }
 
 impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
-    /// Takes one burst the whole way at the moment `now`; returns how many packets it had.
+    /// Takes one burst the whole way at the moment `now`, and then what the host has for the
+    /// network; returns how many packets there were, so that the caller knows when to rest.
     pub fn step(&mut self, now: Tick) -> usize {
         let counters = self.counters.worker(self.number);
         let batch = &mut self.batch;

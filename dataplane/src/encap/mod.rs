@@ -2,9 +2,10 @@
 //!
 //! [`apply`] is the whole of it for one packet, on plain bytes; `ipv4` and `ipv6` patch,
 //! `label` makes flow labels, [`Identifiers`] numbers the outer IPv4 headers. `outer` and `gue`
-//! patch what only some tunnels have; `l3dsr` does without a tunnel. `oversize` fragments what
-//! is too big and may be (D-8), with the pieces of `split`; `fresh` finds room where a frame has none. The inner packet's bytes are never
-//! touched (N-1) but by these two.
+//! patch what only some tunnels have; `fresh` finds room where a frame has none.
+//!
+//! The inner packet's bytes are never touched (N-1), but by `l3dsr`, which does without a tunnel,
+//! and by `oversize`, which fragments what is too big and may be (D-8), with the pieces of `split`.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,7 +1,7 @@
 //! The table under loom: every interleaving, and every stale value that the memory model allows,
 //! of two workers at one bucket.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p dataplane --lib fragment::model`
+//! `make model`, or `RUSTFLAGS="--cfg loom" cargo test -p dataplane --lib fragment::model`
 //!
 //! What it does not see: more than two workers at once, and sequences that wrap.
 

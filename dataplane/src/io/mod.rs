@@ -59,6 +59,6 @@ pub trait Io {
 pub enum Punt {
     /// The port has no host interface.
     NoInterface,
-    /// The ring to the host is full.
+    /// The queue to the host is full.
     Full,
 }

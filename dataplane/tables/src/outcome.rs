@@ -41,7 +41,7 @@ outcomes! {
     Host = "host",
     /// For the host, but the port has no host interface.
     NoHostInterface = "no_host_interface",
-    /// For the host, but its ring was full.
+    /// For the host, but the queue to it was full.
     HostFull = "host_full",
     /// To a unicast Ethernet address that is not the port's, or from the port's own.
     NotOurMac = "not_our_mac",

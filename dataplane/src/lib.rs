@@ -15,6 +15,12 @@
 //!
 //! This crate must not know configuration, policy or health: it reads [`tables`] and nothing else.
 
+// Nothing that a packet meets may panic; only tests may.
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod batch;
 pub mod classify;
 pub mod encap;
@@ -26,6 +32,10 @@ pub mod parse;
 pub mod prefetch;
 pub mod run;
 pub mod select;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "within bounds by a remainder, a place made of the count, a length, a resize"
+)]
 pub mod track;
 pub mod tx;
 pub mod worker;

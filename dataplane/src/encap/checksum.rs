@@ -66,7 +66,6 @@ impl Change {
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing, reason = "a test may panic")]
 mod tests {
     use super::*;
 

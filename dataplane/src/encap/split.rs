@@ -137,5 +137,4 @@ fn next_option(options: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 #[cfg(test)]
-#[allow(clippy::indexing_slicing, clippy::expect_used, reason = "a test may panic")]
 mod tests;

@@ -9,8 +9,6 @@
 //!
 //! Errors about a *connection* are not our own: they are forwarded (see [`crate::parse::Icmp`]).
 
-#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod answer;
 mod limit;
 mod path;

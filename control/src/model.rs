@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tables::{HashSeed, Mac};
 
 pub use ratio::{Ratio, RatioError};
+pub use tables::rules::Ports;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq)]
@@ -433,15 +434,6 @@ pub enum RuleProtocol {
     Udp,
     /// Every IP protocol.
     L3Default,
-}
-
-/// `ports` of a rule (F-2)
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ports {
-    /// `"ALL"`
-    All,
-    /// Single ports and ranges, as inclusive bounds.
-    Ranges(Vec<(u16, u16)>),
 }
 
 /// `[[forwarding_rule]]`

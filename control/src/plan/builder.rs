@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tables::maglev::MaglevCache;
-use tables::rules::{self, Protocol, RuleSpec};
+use tables::rules::{Protocol, RuleSpec};
 use tables::{Backends, PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
 use super::loop_guard;
@@ -12,7 +12,7 @@ use super::templates;
 use super::unbuildable::Unbuildable;
 use super::wiring::Wiring;
 use super::zones::Zones;
-use crate::model::{self, Config, ForwardingRule, Ports};
+use crate::model::{self, Config, ForwardingRule, RuleProtocol};
 use crate::state::State;
 
 /// Builds Tables, and keeps what two generations share.
@@ -93,14 +93,11 @@ fn rule_spec(rule: &ForwardingRule, service: ServiceId) -> RuleSpec {
         name: Arc::clone(&rule.name),
         address: rule.address,
         protocol: match rule.protocol {
-            model::RuleProtocol::Tcp => Protocol::Tcp,
-            model::RuleProtocol::Udp => Protocol::Udp,
-            model::RuleProtocol::L3Default => Protocol::L3Default,
+            RuleProtocol::Tcp => Protocol::Tcp,
+            RuleProtocol::Udp => Protocol::Udp,
+            RuleProtocol::L3Default => Protocol::L3Default,
         },
-        ports: match &rule.ports {
-            Ports::All => rules::Ports::All,
-            Ports::Ranges(ranges) => rules::Ports::Ranges(ranges.clone()),
-        },
+        ports: rule.ports.clone(),
         service,
         client_allow: rule.client_allow.clone(),
     }

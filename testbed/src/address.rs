@@ -38,11 +38,6 @@ impl Family {
     pub fn prefix(self) -> u8 {
         [24, 64][self as usize]
     }
-
-    /// The length of a host's prefix.
-    pub fn host_prefix(self) -> u8 {
-        [32, 128][self as usize]
-    }
 }
 
 /// The VIP that clients reach over `front`, served by backends that are addressed over `back`.

@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use rustix::process::Signal;
-
 use crate::address::backend_name;
 use crate::cleanup::Directory;
 use crate::error::{Context, Result};
@@ -18,7 +16,7 @@ pub struct Backend {
     /// What it answers to `GET /`.
     pub name: String,
     nginx: Process,
-    decap: Process,
+    _decap: Process,
     files: Directory,
     /// Where it runs; last, so that its programs end first.
     pub namespace: Namespace,
@@ -46,7 +44,7 @@ impl Backend {
         nginx.wait_for("its port", 5, |_| {
             std::fs::read_to_string(&pid).is_ok_and(|p| !p.is_empty())
         })?;
-        Ok(Self { name, nginx, decap, files, namespace })
+        Ok(Self { name, nginx, _decap: decap, files, namespace })
     }
 
     /// What was uploaded to it as `/upload/<name>`.
@@ -69,12 +67,6 @@ impl Backend {
         let path = self.files.path().join("access.log");
         let log = std::fs::read_to_string(&path).context("reading access.log")?;
         Ok(log.lines().filter_map(|l| l.split(' ').next()).collect::<BTreeSet<_>>().len())
-    }
-
-    /// Stops the decapsulator and gives what it counted.
-    pub fn stop_decap(&mut self) -> Result<String> {
-        self.decap.stop(Signal::TERM, 2)?;
-        Ok(self.decap.stdout())
     }
 
     /// What its web server complained about.

@@ -1,15 +1,17 @@
-//! Configuration, policy, reload, simulation: everything that decides, none of which sees a packet.
+//! Configuration, policy, reload, simulation: everything that decides. Only [`host`] sees frames.
 //!
 //! In reading order:
 //!
 //! - [`model`]: a valid configuration, in types that cannot be wrong;
 //! - [`config`]: TOML → model, every error at once with its place;
-//! - `policy`: eligible sets, zones, weights, failover, persistence: pure functions;
-//! - `state`: what is known of the backends (health, weights, drains, epochs); takes `now`;
-//! - `plan`: model + state → [`tables::Tables`];
+//! - [`policy`]: eligible sets, zones, weights, failover, persistence: pure functions;
+//! - [`state`]: what is known of the backends (health, weights, drains, epochs); takes `now`;
+//! - [`plan`]: model + state → [`tables::Tables`];
+//! - [`reload`]: a change → new state and new Tables, or nothing at all;
 //! - [`simulate`]: all of it over a list of events, with a virtual clock;
 //! - [`explain`]: the same for one packet, in words;
-//! - [`diff`]: what a reload would change.
+//! - [`diff`]: what a reload would change;
+//! - [`host`]: the host interface, a TAP device and its thread.
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 

@@ -11,7 +11,8 @@
 //! - [`encap`]: the outer header (D-8);
 //! - [`icmp`]: answers to what was too big, echo replies, path MTUs (D-8, N-3, S-7);
 //! - [`tx`]: out, to the network or to the host; every packet is counted here, once (D-7);
-//! - [`io`]: where frames come from and go to: DPDK, memory, captures.
+//! - [`io`]: where frames come from and go to: DPDK, memory, captures;
+//! - [`run`] and [`idle`]: the loop around it, and what it does when nothing arrives.
 //!
 //! This crate must not know configuration, policy or health: it reads [`tables`] and nothing else.
 

@@ -7,6 +7,9 @@ SHELL := /bin/bash
 PROFILE := test
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
+# A user's PATH on Debian lacks them; ip and ethtool are there.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 # Looked up when a recipe runs: setup may just have installed it.
 export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V | tail -n 1)
 

@@ -9,6 +9,12 @@ build=(build-essential pkg-config libdpdk-dev libclang-14-dev)
 run=(dpdk nginx-light iproute2 ethtool iputils-ping util-linux curl tshark)
 pages=512 # of 2 MB
 
+if ! command -v cargo >/dev/null; then
+    echo "setup: cargo is not on the PATH; install Rust, or, if it is your own user's and" >&2
+    echo "setup: sudo hides it: sudo -E env PATH=\"\$PATH:/usr/sbin\" make ..." >&2
+    exit 1
+fi
+
 packages=("${build[@]}")
 if [ "${1:-run}" = run ]; then packages+=("${run[@]}"); fi
 

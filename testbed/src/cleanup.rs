@@ -85,19 +85,27 @@ impl Drop for Directory {
     }
 }
 
-pub(crate) fn register_namespace(name: &str) {
-    namespaces().insert(name.to_owned());
+/// Makes a namespace that will be removed. An interrupt waits until it is there, so as not to look
+/// for it too early.
+pub(crate) fn make_namespace(name: &str) -> Result<()> {
+    let mut namespaces = namespaces();
+    namespaces.insert(name.to_owned());
+    run(&format!("ip netns add {name}")).map(drop)
 }
 
 /// Ends the programs in a namespace and deletes it. Errors are of no use here: what is gone is gone.
 pub(crate) fn remove_namespace(name: &str) {
+    end_namespace(name);
+    namespaces().remove(name);
+}
+
+fn end_namespace(name: &str) {
     for pid in run(&format!("ip netns pids {name}")).unwrap_or_default().lines() {
         if let Some(pid) = pid.trim().parse().ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
     let _ = run(&format!("ip netns delete {name}"));
-    namespaces().remove(name);
 }
 
 fn namespaces() -> MutexGuard<'static, BTreeSet<String>> {
@@ -137,11 +145,14 @@ fn is_orphan(name: &str) -> bool {
     }
 }
 
-/// When a process was started, in ticks since boot; `None`: there is no such process.
+/// When a process was started, in ticks since boot; `None`: there is no such process, or it has
+/// ended and nobody has asked how.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field, the name in parentheses, may contain anything; count from its end.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    fields.nth(18)?.parse().ok().filter(|_| state != "Z")
 }
 
 fn on_interrupt() {
@@ -149,8 +160,9 @@ fn on_interrupt() {
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             eprintln!("\ninterrupted: cleaning up");
-            let names = namespaces().clone();
-            names.iter().for_each(|name| remove_namespace(name));
+            // Kept to the end: nobody makes another one.
+            let names = namespaces();
+            names.iter().for_each(|name| end_namespace(name));
             let own = directory_names().into_iter().filter(|n| n.starts_with(run_prefix()));
             own.for_each(|name| remove_directory(&name));
             std::process::exit(128 + signal);

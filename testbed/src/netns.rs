@@ -24,9 +24,8 @@ impl Namespace {
     pub fn new(role: &str) -> Result<Self> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}-{role}", cleanup::run_prefix());
-        cleanup::register_namespace(&name);
+        cleanup::make_namespace(&name)?;
         let namespace = Self { name };
-        run(&format!("ip netns add {}", namespace.name))?;
         namespace.ip("link set lo up")?;
         Ok(namespace)
     }

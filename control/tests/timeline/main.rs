@@ -29,6 +29,7 @@ fn timeline(case: &Value) -> Result<(), String> {
     let events = case["events"].as_array().expect("events");
     let expected = case["expect"].as_array().expect("expectations");
     let mut chosen = Vec::new();
+    assert_eq!(events.len(), expected.len(), "one expectation for each event");
     for (event, expect) in events.iter().zip(expected) {
         let result = stage.event(event, &chosen);
         let title = format!("{} {} event {}", case["id"], case["title"], chosen.len());

@@ -40,13 +40,14 @@ model: ## every interleaving of the lock-free parts (loom), in a build of its ow
 
 # Both want builds of their own, for an explicit target: build scripts and macros stay without.
 SANITIZED = RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$(1) -Cunsafe-allow-abi-mismatch=sanitizer" \
-	cargo test --target-dir $(TARGET)/$(1) --target $$(rustc -vV | sed -n 's/^host: //p') \
-	--package tables --test publish_stress --package dataplane --no-default-features --lib --test worker \
+	cargo test --target-dir $(TARGET)/$(1) --target $$(rustc -vV | sed -n 's/^host: //p')
+SHARED = --package tables --test publish_stress --package dataplane --no-default-features --lib --test worker \
 	-- track:: publication:: readers_never_see
 
-sanitize: ## the stress of the lock-free parts under AddressSanitizer and ThreadSanitizer
-	$(call SANITIZED,address)
-	TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/.config/tsan-suppressions.txt" $(call SANITIZED,thread)
+sanitize: ## the stress of what workers share under AddressSanitizer and ThreadSanitizer, the packet path under the first
+	$(call SANITIZED,address) $(SHARED)
+	$(call SANITIZED,address) --package dataplane --no-default-features --test worker --test golden
+	TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/.config/tsan-suppressions.txt" $(call SANITIZED,thread) $(SHARED)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (20) each, after its seeds; without DPDK
 	cargo test --quiet --manifest-path fuzz/Cargo.toml

@@ -216,7 +216,7 @@ impl<const W: usize> Region<W> {
     }
 }
 
-/// Equality of keys; `==` on arrays of this length calls memcmp (5 % of a run of examples/table).
+/// Equality of keys; `==` on arrays of this length calls memcmp (5 % of a look-up).
 #[inline(always)]
 fn same<const W: usize>(a: &[u64; W], b: &[u64; W]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | a ^ b) == 0

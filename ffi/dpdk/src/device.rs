@@ -148,6 +148,15 @@ impl Device {
         )
     }
 
+    /// What to do where it has fewer queue pairs (`max`) than there are workers.
+    pub(crate) fn more_queues(&self, workers: u16, max: u16) -> String {
+        let given = ["qpairs", "queue_count"].into_iter().find(|key| self.argument(key).is_some());
+        match given.filter(|_| self.has_interface()) {
+            Some(key) => format!("write {key}={workers} in its string, or leave {key} out"),
+            None => format!("use at most {max} workers, or a device with more queues"),
+        }
+    }
+
     fn is_one_of(&self, drivers: &[&str]) -> bool {
         let Self::Virtual { name, .. } = self else { return false };
         drivers.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit()))
@@ -280,6 +289,17 @@ mod tests {
         assert_eq!(room("net_af_packet0,iface=a", 9000), Ok(16_384));
         assert_eq!(room("01:00.0", 9000), Ok(9026));
         assert!(room("eth0", 1500).is_err());
+    }
+
+    #[test]
+    fn too_few_queues_are_cured_where_they_were_asked_for() {
+        let cure = |text| Device::parse(text).unwrap().more_queues(2, 1);
+        assert_eq!(
+            cure("net_af_packet0,iface=a,qpairs=1"),
+            "write qpairs=2 in its string, or leave qpairs out"
+        );
+        assert!(cure("net_af_xdp0,iface=a,queue_count=1").starts_with("write queue_count=2 "));
+        assert_eq!(cure("01:00.0"), "use at most 1 workers, or a device with more queues");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::error::{last, text};
 use crate::hugepages::Free;
 use crate::log::{self, Mark};
-use crate::{Error, HugePages};
+use crate::{Error, HugePages, memory};
 
 /// What DPDK needs to know to start.
 #[derive(Clone, Debug)]
@@ -58,6 +58,9 @@ impl Eal {
     /// A device or CPU that is not there, missing huge pages, a second start, and what DPDK says.
     pub fn start(config: &EalConfig) -> Result<Self, Error> {
         let huge = config.hugepages.decide(config.memory, &Free::now())?;
+        if !huge {
+            memory::check(config.memory)?;
+        }
         let arguments = arguments(config, huge, &allowed_cpus())?;
         init(arguments)?;
         Ok(Self(Arc::new(Facts { workers: config.cpus.len(), memory: config.memory, huge })))

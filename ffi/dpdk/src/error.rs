@@ -39,6 +39,16 @@ pub enum Error {
         /// The default size, kB.
         page_kb: u64,
     },
+    /// More memory than there is, without huge pages.
+    #[error(
+        "[dataplane] memory = \"{wanted}\" is more than the {available} MB that are available; lower it"
+    )]
+    Memory {
+        /// What is wanted, as the configuration writes it.
+        wanted: String,
+        /// What is available, MB.
+        available: u64,
+    },
     /// A device string that names a kernel interface that is not there.
     #[error(
         "device {device}: there is no interface {interface}; `ip link` lists those of this network namespace"
@@ -88,8 +98,7 @@ pub enum Error {
     },
     /// Fewer queues than workers.
     #[error(
-        "device {device}: {workers} workers need {workers} queue pairs, but it has {max}; use at \
-         most {max} workers, or a device with more queues"
+        "device {device}: {workers} workers need {workers} queue pairs, but it has {max}; {cure}"
     )]
     TooFewQueues {
         /// The device as configured.
@@ -98,6 +107,8 @@ pub enum Error {
         max: u16,
         /// How many are needed.
         workers: u16,
+        /// What to do.
+        cure: String,
     },
     /// An MTU that the device does not take.
     #[error("device {device}: MTU {mtu} is refused: {reason}; it takes {min} to {max}")]

@@ -49,6 +49,7 @@ pub mod hugepages;
 mod launch;
 mod log;
 mod mbuf;
+mod memory;
 mod mempool;
 mod port;
 mod queue;

@@ -217,7 +217,9 @@ impl Open {
     fn configure(&self, info: &rte_eth_dev_info, config: &PortConfig) -> Result<(), Error> {
         let (workers, max) = (config.queues, info.max_rx_queues.min(info.max_tx_queues));
         if workers > max {
-            return Err(Error::TooFewQueues { device: self.device.clone(), max, workers });
+            let device = self.device.clone();
+            let cure = Device::parse(&device)?.more_queues(workers, max);
+            return Err(Error::TooFewQueues { device, max, workers, cure });
         }
         let conf = device_conf(info, config);
         // SAFETY: the port is attached and stopped; the configuration is copied.

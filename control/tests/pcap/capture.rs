@@ -73,9 +73,14 @@ impl Desk {
 
     /// Runs `windrose pcap` with more arguments.
     pub(crate) fn run(&self, more: &[&str]) -> Output {
+        self.run_into("out.pcap", more)
+    }
+
+    /// The same with another OUT.
+    pub(crate) fn run_into(&self, output: &str, more: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_windrose"))
             .current_dir(self.directory.path())
-            .args(["pcap", "--config", "windrose.toml", "in.pcap", "out.pcap"])
+            .args(["pcap", "--config", "windrose.toml", "in.pcap", output])
             .args(more)
             .output()
             .expect("runs")

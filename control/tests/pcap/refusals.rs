@@ -42,6 +42,16 @@ fn a_capture_is_not_overwritten_by_what_comes_of_it() {
 }
 
 #[test]
+fn an_output_in_a_folder_that_is_not_there_is_refused_by_its_folder() {
+    let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &packets(b""));
+    let output = desk.run_into("nowhere/out.pcap", &[]);
+    assert_eq!(output.status.code(), Some(71));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("nowhere/out.pcap: there is no folder nowhere"), "{said}");
+    assert!(!said.contains("DPDK"), "{said}");
+}
+
+#[test]
 fn a_port_that_is_not_there_names_those_that_are() {
     let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &packets(b""));
     let output = desk.run(&["--port", "downlink"]);

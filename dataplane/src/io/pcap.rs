@@ -54,6 +54,14 @@ pub enum CaptureError {
         /// The file.
         path: PathBuf,
     },
+    /// There is nowhere to write to.
+    #[error("{}: there is no folder {}", path.display(), folder.display())]
+    NoFolder {
+        /// The file.
+        path: PathBuf,
+        /// Where it should be.
+        folder: PathBuf,
+    },
     /// DPDK's device strings cannot carry this name.
     #[error("{}: a name with a comma or a bracket cannot be given to DPDK; rename the file", path.display())]
     Name {
@@ -87,6 +95,19 @@ pub fn apart(input: &Path, output: &Path) -> Result<(), CaptureError> {
     match identity(input) {
         Some(file) if identity(output) == Some(file) => {
             Err(CaptureError::SameFile { path: output.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an output whose folder is not there: DPDK would only say that it cannot attach.
+///
+/// # Errors
+/// [`CaptureError::NoFolder`].
+pub fn has_folder(output: &Path) -> Result<(), CaptureError> {
+    match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(CaptureError::NoFolder { path: output.into(), folder: folder.into() })
         }
         _ => Ok(()),
     }

@@ -73,7 +73,7 @@ impl Failure {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let loaded = match check::load(&arguments.file) {
+    let loaded = match check::load_off_the_wire(&arguments.file) {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 fn send_through(arguments: &Arguments, config: Arc<Config>) -> Result<Arc<Counters>, Failure> {
     let input = input_port(&config, arguments.port.as_deref())?;
     pcap::apart(&arguments.input, &arguments.output)?;
+    pcap::has_folder(&arguments.output)?;
     let expected = pcap::count(&arguments.input)?;
     let eal = Eal::start(&eal_config(arguments)?)?;
     let clock = RxTimestamp::register(&eal)?;

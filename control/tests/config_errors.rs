@@ -159,6 +159,57 @@ fn a_thousand_errors_and_endless_lines_stay_readable() {
     assert!(shown.len() < 100_000, "{}", shown.len());
 }
 
+/// What a valid file is warned about, beside its seed.
+fn warnings(port: &str, backends: &str) -> Vec<String> {
+    let seed = "[dataplane]\nhash_seed = \"000102030405060708090a0b0c0d0e0f\"\n";
+    let port = format!("{seed}{port}\n[encapsulation]\nsource = [\"10.0.0.2\"]");
+    let service =
+        format!("[[service]]\nname = \"s\"\ngroup = [{{ name = \"g\", backends = [{backends}] }}]");
+    let text = format!("{port}\n{service}\n");
+    let loaded = config::parse("f", &text, &Environment::default()).expect("valid");
+    assert!(loaded.warnings.clone().off_the_wire().is_empty(), "{}", loaded.warnings);
+    let said = loaded.warnings.items().iter().map(|w| format!("{}; {}", w.message, w.help));
+    said.collect()
+}
+
+#[test]
+fn backends_without_a_known_next_hop_are_warned_about_once_for_each_that_is_missing() {
+    let port = "[[port]]\nname = \"up\"\ndevice = \"net_null0\"\naddresses = [\"10.0.0.2/24\"]";
+    let gateway = format!("{port}\ngateways = [\"10.0.0.1\"]");
+    let known = format!("{gateway}\nneighbours = {{ \"10.0.0.1\" = \"02:00:00:00:00:01\" }}");
+    let far = r#"{ name = "a", address = "10.1.0.11" }, { name = "b", address = "10.1.0.12" }"#;
+    let near = r#"{ name = "a", address = "10.0.0.11" }"#;
+    let dropped = "so its packets are dropped (next_hop_unresolved)";
+    let of_far = "backend 10.1.0.11, and 1 backend like it";
+    for (port, backends, expected) in [
+        ("", far, None),
+        (&*known, far, None),
+        (
+            port,
+            far,
+            Some(format!(
+                "{of_far}: no port's prefix and no gateway leads there, {dropped}; give a [[port]] an IPv4 gateway"
+            )),
+        ),
+        (
+            &*gateway,
+            far,
+            Some(format!(
+                "{of_far}: port \"up\" has no neighbour 10.0.0.1, {dropped}; give port \"up\" neighbours = {{ \"10.0.0.1\" = \"MAC\" }}"
+            )),
+        ),
+        (
+            &*known,
+            near,
+            Some(format!(
+                "backend 10.0.0.11: port \"up\" has no neighbour 10.0.0.11, {dropped}; give port \"up\" neighbours = {{ \"10.0.0.11\" = \"MAC\" }}"
+            )),
+        ),
+    ] {
+        assert_eq!(warnings(port, backends), Vec::from_iter(expected), "{port}\n{backends}");
+    }
+}
+
 fn load_error(bytes: &[u8]) -> String {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(bytes).expect("written");

@@ -37,6 +37,8 @@ pub struct Diagnostic {
     pub span: Option<Span>,
     /// Another place that matters, and what is there.
     pub beside: Option<(Span, String)>,
+    /// Whether it is only about packets on a wire: simulations and captures know every next hop.
+    pub on_the_wire: bool,
 }
 
 /// Everything that was found in one file, sorted by place.
@@ -61,6 +63,7 @@ impl Diagnostics {
             help: String::new(),
             span: None,
             beside: None,
+            on_the_wire: false,
         };
         Self::new(name, "", vec![item])
     }
@@ -68,6 +71,12 @@ impl Diagnostics {
     /// The findings, by place.
     pub fn items(&self) -> &[Diagnostic] {
         &self.items
+    }
+
+    /// Without those that are only about packets on a wire.
+    pub fn off_the_wire(mut self) -> Self {
+        self.items.retain(|item| !item.on_the_wire);
+        self
     }
 
     /// Whether there is none.

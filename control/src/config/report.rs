@@ -24,6 +24,11 @@ impl<'t> Report<'t> {
         self.items.len()
     }
 
+    /// Whether the file is refused already.
+    pub(super) fn refuses(&self) -> bool {
+        self.items.iter().any(|item| item.severity == Severity::Error)
+    }
+
     /// Enters a table, for example `service "web"`: every message starts with the tables around.
     pub(super) fn enter(&mut self, place: String) {
         self.place.push(place);
@@ -49,6 +54,11 @@ impl<'t> Report<'t> {
         self.add(Severity::Warning, span, message, help.to_owned());
     }
 
+    /// The same, about packets on a wire only.
+    pub(super) fn warn_on_the_wire(&mut self, span: Span, message: String, help: String) {
+        self.add(Severity::Warning, span, message, help).on_the_wire = true;
+    }
+
     fn add(
         &mut self,
         severity: Severity,
@@ -59,7 +69,8 @@ impl<'t> Report<'t> {
         let place = self.place.iter().map(String::as_str).chain([message.as_str()]);
         // The file itself is a table without a name.
         let message = place.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-        self.items.push(Diagnostic { severity, message, help, span: Some(span), beside: None });
+        let (span, beside, on_the_wire) = (Some(span), None, false);
+        self.items.push(Diagnostic { severity, message, help, span, beside, on_the_wire });
         let last = self.items.len() - 1;
         &mut self.items[last]
     }

@@ -35,11 +35,20 @@ impl Wiring {
     /// On link where a port's prefix holds the address (the longest, if several do), else through
     /// the first gateway of its family; without either there is no way there.
     pub fn next_hop(&self, config: &Config, address: IpAddr) -> Option<NextHop> {
-        let (port, via) = on_link(config, address).or_else(|| through_gateway(config, address))?;
-        let known = config.ports[port].neighbours.iter().find(|(a, _)| *a == via);
-        let mac = known.map(|(_, mac)| *mac).or(self.assumed_neighbour);
+        let (port, via) = via(config, address)?;
+        let mac = neighbour(&config.ports[port], via).or(self.assumed_neighbour);
         Some(NextHop { port: PortId(port as u8), mac })
     }
+}
+
+/// The port that packets to a backend leave by, and the neighbour that they are sent to.
+pub(crate) fn via(config: &Config, address: IpAddr) -> Option<(usize, IpAddr)> {
+    on_link(config, address).or_else(|| through_gateway(config, address))
+}
+
+/// The Ethernet address of a port's neighbour, if the file gives it.
+pub(crate) fn neighbour(port: &Port, address: IpAddr) -> Option<Mac> {
+    port.neighbours.iter().find(|(a, _)| *a == address).map(|(_, mac)| *mac)
 }
 
 fn on_link(config: &Config, address: IpAddr) -> Option<(usize, IpAddr)> {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use control::config::{self, Loaded};
+use control::config::{self, Diagnostics, Loaded};
 
 use crate::{ConfigFile, exit, say, workers};
 
@@ -37,11 +37,24 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// Loads the file; prints its warnings, or its errors.
 pub(crate) fn load(file: &ConfigFile) -> Result<Loaded, ExitCode> {
+    load_with(file, |warnings| warnings)
+}
+
+/// The same for what sends nothing over a wire, and takes every next hop as known.
+pub(crate) fn load_off_the_wire(file: &ConfigFile) -> Result<Loaded, ExitCode> {
+    load_with(file, Diagnostics::off_the_wire)
+}
+
+fn load_with(
+    file: &ConfigFile,
+    shown: impl Fn(Diagnostics) -> Diagnostics,
+) -> Result<Loaded, ExitCode> {
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     match config::load(&file.config) {
-        Ok(loaded) => {
-            say::err(loaded.warnings.render(colours));
-            Ok(loaded)
+        Ok(Loaded { config, warnings }) => {
+            let warnings = shown(warnings);
+            say::err(warnings.render(colours));
+            Ok(Loaded { config, warnings })
         }
         Err(errors) => {
             say::err(errors.render(colours));

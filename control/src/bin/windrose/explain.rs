@@ -52,7 +52,7 @@ enum Failure {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let config = match check::load(&arguments.file) {
+    let config = match check::load_off_the_wire(&arguments.file) {
         Ok(loaded) => loaded.config,
         Err(code) => return code,
     };

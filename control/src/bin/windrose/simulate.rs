@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let config = match check::load(&arguments.file) {
+    let config = match check::load_off_the_wire(&arguments.file) {
         Ok(loaded) => loaded.config,
         Err(code) => return code,
     };
@@ -93,7 +93,7 @@ fn print(out: &mut impl Write, result: &control::simulate::EventResult) -> io::R
 fn reload(path: &Path, event: usize) -> Result<Config, String> {
     match config::load(path) {
         Ok(loaded) => {
-            say::err(loaded.warnings.render(false));
+            say::err(loaded.warnings.off_the_wire().render(false));
             Ok(loaded.config)
         }
         Err(errors) => {

@@ -17,6 +17,7 @@ mod own;
 mod ports;
 mod prime;
 mod profile;
+mod reach;
 mod rules;
 mod service;
 mod timeouts;
@@ -49,7 +50,10 @@ pub(super) fn config(file: &File, environment: &Environment, report: &mut Report
     let services = service::check(&file.service, &file.dataplane, &base, &surroundings, report);
     let rules = rules::check(file, &ports, report);
     direct::check(file, &services, report);
-    Config { client_zones, services, rules, admin: admin(file, report), dataplane, ports }
+    let config =
+        Config { client_zones, services, rules, admin: admin(file, report), dataplane, ports };
+    reach::warnings(file, &config, report);
+    config
 }
 
 fn limit<T>(items: &[super::field::Field<T>], what: &str, most: usize, report: &mut Report<'_>) {

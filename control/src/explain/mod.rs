@@ -1,7 +1,7 @@
 //! `windrose explain`: what happens to one packet, and why, in words.
 //!
 //! - `question`: the packet, as a person writes it;
-//! - `reasons`: why a backend is not eligible;
+//! - `reasons`: why a backend is eligible, or is not;
 //! - `rules`: the rules around the packet's destination;
 //! - this file: the answer, of the simulator's own result.
 
@@ -156,9 +156,10 @@ fn backends(answer: &mut String, service: &Service, report: &Report, result: &Pa
     for backend in &service.backends {
         let chosen = report.outcome == Outcome::Forwarded && report.slot == Some(backend.slot);
         let can = !backend.is_removed() && result.eligible.iter().any(|e| **e == *backend.path);
+        let eligible = || reasons::eligible(backend, service, result.last_resort);
         let words = match (can, chosen) {
-            (true, true) => "eligible, and chosen".to_owned(),
-            (true, false) => "eligible".to_owned(),
+            (true, true) => format!("{}, and chosen", eligible()),
+            (true, false) => eligible(),
             (false, chosen) => {
                 let in_whole = whole.iter().any(|e| **e == *backend.path);
                 let why = reasons::not_eligible(backend, service, in_whole);

@@ -1,7 +1,21 @@
-//! Why a backend is not eligible.
+//! Why a backend is eligible, or is not.
 
 use crate::model::{Profile, Role};
 use crate::state::{Backend, Service};
+
+/// How a backend is eligible: a last resort serves although it is unhealthy.
+pub(super) fn eligible(backend: &Backend, service: &Service, last_resort: bool) -> String {
+    if !last_resort || backend.is_healthy() {
+        return "eligible".into();
+    }
+    let rule = match (service.config.failover.is_some(), service.config.weighted) {
+        (false, false) => "E-1",
+        (false, true) => "E-2",
+        (true, false) => "E-4",
+        (true, true) => "E-6",
+    };
+    format!("unhealthy, but eligible as the last resort ({rule})")
+}
 
 /// In the order in which an operator can do something about it.
 pub(super) fn not_eligible(backend: &Backend, service: &Service, before_zones: bool) -> String {

@@ -38,7 +38,17 @@ fn it_says_when_nobody_who_should_serve_can() {
     let files = Files::new();
     let last =
         "Eligible   2 backends, primary, as the last resort: none of those that should serve can";
-    answer(&explain(&files, &[TCP]), &[last]);
+    let said = explain(&files, &[TCP]);
+    answer(
+        &said,
+        &[
+            last,
+            "  unhealthy, but eligible as the last resort (E-4), and chosen\n",
+            "  unhealthy, but eligible as the last resort (E-4)\n",
+            "  rack-b/b1  not eligible: failover, and the last resort is the primaries (E-4, E-6)\n",
+        ],
+    );
+    assert!(!said.out.contains("a1  eligible"), "{}", said.out);
     files.write("w.toml", &CONFIG.replace(
         "[[service.group]]\nname = \"rack-a\"",
         "[service.failover_policy]\ndrop_traffic_if_unhealthy = true\n[[service.group]]\nname = \"rack-a\"",

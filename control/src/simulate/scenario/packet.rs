@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// What is wrong with a packet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +132,9 @@ pub(super) struct PacketTable {
     protocol: toml::Value,
     src: String,
     dst: String,
+    #[serde(default, deserialize_with = "sport")]
     sport: Option<u16>,
+    #[serde(default, deserialize_with = "dport")]
     dport: Option<u16>,
     flags: Option<String>,
     fragment: Option<String>,
@@ -147,8 +150,25 @@ struct QuoteTable {
     protocol: toml::Value,
     src: String,
     dst: String,
+    #[serde(default, deserialize_with = "sport")]
     sport: Option<u16>,
+    #[serde(default, deserialize_with = "dport")]
     dport: Option<u16>,
+}
+
+fn sport<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D::Error> {
+    port_number("sport", value)
+}
+
+fn dport<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u16>, D::Error> {
+    port_number("dport", value)
+}
+
+/// Names the key, which serde's own words leave out.
+fn port_number<'de, D: Deserializer<'de>>(key: &str, value: D) -> Result<Option<u16>, D::Error> {
+    let found = i64::deserialize(value)?;
+    let number = u16::try_from(found);
+    number.map(Some).map_err(|_| D::Error::custom(format!("{key} = {found}; allowed: 0 to 65535")))
 }
 
 impl QuoteTable {

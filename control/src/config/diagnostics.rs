@@ -97,8 +97,11 @@ impl Diagnostics {
     }
 
     /// For people: each finding with its line, a mark under the value and what is allowed, and
-    /// the count at the end.
+    /// the count at the end. Nothing where nothing was found.
     pub fn render(&self, colours: bool) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
         let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
         let mut out = String::new();
         for item in self.items.iter().take(SHOWN) {

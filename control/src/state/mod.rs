@@ -157,6 +157,17 @@ impl State {
         }
     }
 
+    /// Whether there is this backend.
+    ///
+    /// # Errors
+    /// There is no such service, or it has no such backend.
+    pub fn has(&self, service: &str, path: &str) -> Result<(), Refused> {
+        let found = self.services.get(service).filter(|s| s.is_in_file());
+        let service = found.ok_or_else(|| Refused::NoService(service.to_owned()))?;
+        let known = service.backends.iter().any(|b| *b.path == *path);
+        if known { Ok(()) } else { Err(no_backend(service, path)) }
+    }
+
     fn tell(&mut self, service: &str, path: &str, verb: Verb) -> Result<(), Refused> {
         let found = self.services.get_mut(service).filter(|s| s.is_in_file());
         let service = found.ok_or_else(|| Refused::NoService(service.to_owned()))?;

@@ -179,12 +179,17 @@ fn r1_r5_a_refused_reload_changes_nothing_and_is_told() {
 #[test]
 fn a_fault_in_the_scenario_names_its_event_and_nothing_of_it_is_applied() {
     let files = Files::new();
-    let unknown = [up("0s", "rack-a/a1"), up("1s", "rack-a/a9")].concat();
+    let other = up("2s", "rack-a/a1").replace("web", "wob");
+    let unknown = [up("0s", "rack-a/a1"), up("1s", "rack-a/a9"), other].concat();
     let said = simulate(&files, &unknown);
-    said.refused(
-        65,
-        "s.toml:4:1: event 1: service \"web\" has no backend \"rack-a/a9\"; it has rack-a/a1",
-    );
+    let backend = "service \"web\" has no backend \"rack-a/a9\"; it has rack-a/a1";
+    said.refused(65, &format!("s.toml:6:39: event 1: {backend}"));
+    said.refused(65, "s.toml:9:22: event 2: there is no service \"wob\"");
+    assert_eq!(said.out, "");
+
+    let after_a_reload = event("0s", "reload = \"w.toml\"") + &up("1s", "rack-a/a9");
+    let said = simulate(&files, &after_a_reload);
+    said.refused(65, &format!("s.toml:4:1: event 1: {backend}"));
     assert_eq!(said.out.lines().count(), 1);
 
     let service = up("0s", "rack-a/a1").replace("web", "wob");

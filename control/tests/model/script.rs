@@ -60,7 +60,14 @@ impl Script {
 
     fn run(&mut self, what: What) -> EventResult {
         let place = Place { line: 1, column: 1 };
-        let event = Event { number: 0, place, at: self.now, at_text: String::new(), what };
+        let event = Event {
+            number: 0,
+            place,
+            names: Vec::new(),
+            at: self.now,
+            at_text: String::new(),
+            what,
+        };
         let files = self.files.borrow();
         let load = |path: &Path| {
             let number: usize = path.to_str().and_then(|p| p.parse().ok()).expect("a number");

@@ -64,6 +64,9 @@ fn events(config: Config, desk: WorkerDesk, scenario: &Scenario, folder: &Path) 
         Ok(simulator) => simulator,
         Err(stopped) => return exit::with(exit::CONFIG, &stopped),
     };
+    if let Err(faults) = scenario.check_names(simulator.state()) {
+        return exit::with(exit::DATA, &faults);
+    }
     let mut out = io::BufWriter::new(io::stdout().lock());
     for event in &scenario.events {
         let number = event.number;

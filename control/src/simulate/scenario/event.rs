@@ -1,5 +1,6 @@
 //! The `[[event]]` tables as they are written → [`Event`]s.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -40,53 +41,61 @@ struct StepTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HealthTable {
-    service: String,
-    backend: String,
+    service: Spanned<String>,
+    backend: Spanned<String>,
     healthy: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WeightTable {
-    service: String,
-    backend: String,
+    service: Spanned<String>,
+    backend: Spanned<String>,
     weight: u16,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BackendTable {
-    service: String,
-    backend: String,
+    service: Spanned<String>,
+    backend: Spanned<String>,
+}
+
+/// A step, and where it names its service and its backend.
+type Placed = (Step, Names);
+type Names = [Range<usize>; 2];
+
+fn step(service: Spanned<String>, backend: Spanned<String>, verb: Verb) -> Placed {
+    let places = [service.span(), backend.span()];
+    let (service, backend) = (service.into_inner(), backend.into_inner());
+    (Step::Backend { service, backend, verb }, places)
 }
 
 impl HealthTable {
-    fn step(self) -> Step {
-        let verb = Verb::Health(self.healthy);
-        Step::Backend { service: self.service, backend: self.backend, verb }
+    fn step(self) -> Placed {
+        step(self.service, self.backend, Verb::Health(self.healthy))
     }
 }
 
 impl WeightTable {
     /// W-1: a header's weight is 0 to 1000.
-    fn step(self) -> Result<Step, String> {
+    fn step(self) -> Result<Placed, String> {
         if self.weight > crate::policy::weights::MAX {
             return Err(format!("weight = {} is not within 0 to 1000", self.weight));
         }
-        let verb = Verb::Weight(self.weight);
-        Ok(Step::Backend { service: self.service, backend: self.backend, verb })
+        Ok(step(self.service, self.backend, Verb::Weight(self.weight)))
     }
 }
 
 impl BackendTable {
-    fn step(self, verb: Verb) -> Step {
-        Step::Backend { service: self.service, backend: self.backend, verb }
+    fn step(self, verb: Verb) -> Placed {
+        step(self.service, self.backend, verb)
     }
 }
 
 impl StepTable {
     /// What the table asks for, each with its key.
-    fn steps(self) -> Result<Vec<(&'static str, Step)>, String> {
+    fn steps(self) -> Result<Vec<(&'static str, Placed)>, String> {
         let weight = self.weight.map(WeightTable::step).transpose()?;
         let steps = [
             ("health", self.health.map(HealthTable::step)),
@@ -94,12 +103,12 @@ impl StepTable {
             ("drain", self.drain.map(|b| b.step(Verb::Drain))),
             ("disable", self.disable.map(|b| b.step(Verb::Disable))),
             ("enable", self.enable.map(|b| b.step(Verb::Enable))),
-            ("reload", self.reload.map(Step::Reload)),
+            ("reload", self.reload.map(|file| (Step::Reload(file), [0..0, 0..0]))),
         ];
         Ok(steps.into_iter().filter_map(|(key, step)| Some((key, step?))).collect())
     }
 
-    fn only_step(self) -> Result<Step, String> {
+    fn only_step(self) -> Result<Placed, String> {
         let steps = self.steps()?;
         match <[_; 1]>::try_from(steps) {
             Ok([(_, step)]) => Ok(step),
@@ -113,7 +122,7 @@ impl StepTable {
 }
 
 impl EventTable {
-    fn what(self) -> Result<What, String> {
+    fn what(self) -> Result<(What, Vec<Names>), String> {
         let Self { packet, health, weight, drain, disable, enable, reload, batch, .. } = self;
         let single = StepTable { health, weight, drain, disable, enable, reload }.steps()?;
         let mut found: Vec<_> = single.iter().map(|(key, _)| *key).collect();
@@ -127,13 +136,15 @@ impl EventTable {
             ));
         }
         if let Some(packet) = packet {
-            return Ok(What::Packet(packet.packet().map_err(|e| e.to_string())?));
+            let packet = packet.packet().map_err(|e| e.to_string())?;
+            return Ok((What::Packet(packet), Vec::new()));
         }
         let mut steps: Vec<_> = single.into_iter().map(|(_, step)| step).collect();
         for step in batch.into_iter().flatten() {
             steps.push(step.only_step()?);
         }
-        Ok(if steps.is_empty() { What::Nothing } else { What::Change(steps) })
+        let (steps, places): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+        Ok((if steps.is_empty() { What::Nothing } else { What::Change(steps) }, places))
     }
 }
 
@@ -191,7 +202,9 @@ fn event(
     })?;
     let at_text = table.at.clone();
     let at = time::parse(&at_text)?;
-    Ok(Event { number, place: *place, at, at_text, what: table.what()? })
+    let (what, names) = table.what()?;
+    let names = names.iter().map(|spans| spans.each_ref().map(|span| Place::of(text, span)));
+    Ok(Event { number, place: *place, names: names.collect(), at, at_text, what })
 }
 
 fn one_line(message: &str) -> String {

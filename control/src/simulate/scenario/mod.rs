@@ -15,7 +15,7 @@ pub use fault::{Fault, Faults, Place};
 pub use packet::{Flags, FragmentPart, Packet, PacketError, Tuple, protocol_name};
 pub(crate) use packet::{protocol_by_name, tuple as packet_tuple};
 
-use crate::state::Verb;
+use crate::state::{Refused, State, Verb};
 
 /// The longest scenario: a tick of a simulation is a millisecond, and the connection table cannot
 /// tell ages apart beyond 2^30 ticks.
@@ -37,6 +37,8 @@ pub struct Event {
     pub number: usize,
     /// Where it is in the file.
     pub place: Place,
+    /// Where each step of a change names its service and its backend.
+    pub names: Vec<[Place; 2]>,
     /// When it happens.
     pub at: Duration,
     /// The same, as it was written.
@@ -88,10 +90,41 @@ impl Scenario {
         }
     }
 
+    /// Looks whether there is what the events name, as long as no reload has changed that.
+    ///
+    /// # Errors
+    /// Every name that there is not.
+    pub fn check_names(&self, state: &State) -> Result<(), Faults> {
+        let mut faults = Vec::new();
+        for event in &self.events {
+            let What::Change(steps) = &event.what else { continue };
+            if steps.iter().any(|step| matches!(step, Step::Reload(_))) {
+                break;
+            }
+            let unknown = |(step, places)| unknown(step, places, state);
+            let found = steps.iter().zip(&event.names).filter_map(unknown);
+            let event = Some(event.number);
+            faults.extend(found.map(|(place, message)| Fault { place, event, message }));
+        }
+        if faults.is_empty() { Ok(()) } else { Err(Faults::new(&self.name, faults)) }
+    }
+
     /// How many of the events are packets.
     pub fn packets(&self) -> usize {
         self.events.iter().filter(|e| matches!(e.what, What::Packet(_))).count()
     }
+}
+
+/// What a step names and there is not: where, and what to say.
+fn unknown(
+    step: &Step,
+    [of_service, of_backend]: &[Place; 2],
+    state: &State,
+) -> Option<(Place, String)> {
+    let Step::Backend { service, backend, .. } = step else { return None };
+    let refused = state.has(service, backend).err()?;
+    let place = if matches!(refused, Refused::NoService(_)) { of_service } else { of_backend };
+    Some((*place, refused.to_string()))
 }
 
 #[cfg(test)]

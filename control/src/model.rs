@@ -4,6 +4,7 @@
 //! name have been checked to lead somewhere.
 
 mod ratio;
+pub(crate) mod written;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -15,14 +15,15 @@ fn each_setting_of_the_process_is_named_with_both_values() {
     let old = config("workers = [1]", "");
     let cases = [
         ("workers = [1, 2]", "", "dataplane.workers: [1] → [1, 2]"),
-        ("workers = [1]\nmemory = \"1G\"", "", "dataplane.memory: \"512M\" → \"1024M\""),
-        ("workers = [1]\nhugepages = \"off\"", "", "dataplane.hugepages: Auto → Off"),
+        ("workers = [1]\nmemory = \"1G\"", "", "dataplane.memory: \"512M\" → \"1G\""),
+        ("workers = [1]\nhugepages = \"off\"", "", "dataplane.hugepages: \"auto\" → \"off\""),
         (
             "workers = [1]\nconntrack_entries = 5000",
             "",
             "dataplane.conntrack_entries: 1000000 → 5000",
         ),
         ("workers = [1]\ninsert_rate = 0", "", "dataplane.insert_rate: 1000000 → 0"),
+        ("workers = [1]\nidle = \"spin\"", "", "dataplane.idle: \"adaptive\" → \"spin\""),
         ("workers = [1]\neal_args = [\"-v\"]", "", "dataplane.eal_args: [] → [\"-v\"]"),
         ("workers = [1]", "mtu = 9000", "port \"up\" mtu: 1500 → 9000"),
         ("workers = [1]", "host_interface = \"wr0\"", "port \"up\" host_interface: \"\" → \"wr0\""),

@@ -1,8 +1,9 @@
 //! Which changes need a restart: what the process was started with cannot be exchanged
 //! under running workers.
 
-use std::fmt::Debug;
+use serde_json::Value;
 
+use crate::model::written::{Written, size, toml};
 use crate::model::{Config, Dataplane, Port};
 
 /// Each setting whose change needs a restart, with its old and new value; empty: a reload may go
@@ -18,16 +19,20 @@ pub fn restart_needed(old: &Config, new: &Config) -> Vec<String> {
 struct Changes(Vec<String>);
 
 impl Changes {
-    fn compare<T: PartialEq + Debug>(&mut self, setting: &str, old: &T, new: &T) {
+    fn compare(&mut self, setting: &str, old: &impl Written, new: &impl Written) {
+        self.values(setting, &old.written(), &new.written());
+    }
+
+    fn values(&mut self, setting: &str, old: &Value, new: &Value) {
         if old != new {
-            self.0.push(format!("{setting}: {old:?} → {new:?}"));
+            self.0.push(format!("{setting}: {} → {}", toml(old), toml(new)));
         }
     }
 
     fn dataplane(&mut self, old: &Dataplane, new: &Dataplane) {
         self.compare("dataplane.workers", &old.workers, &new.workers);
         self.compare("dataplane.hugepages", &old.hugepages, &new.hugepages);
-        self.compare("dataplane.memory", &megabytes(old.memory), &megabytes(new.memory));
+        self.values("dataplane.memory", &size(old.memory), &size(new.memory));
         self.compare("dataplane.conntrack_entries", &old.conntrack_entries, &new.conntrack_entries);
         self.compare(
             "dataplane.conntrack_entries_v6",
@@ -63,8 +68,4 @@ impl Changes {
             self.compare(&key("addresses"), &text(old), &text(new));
         }
     }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{}M", bytes >> 20)
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Setting;
+use super::settings::{Setting, Told};
+use crate::model::Role;
 use crate::state::{Backend, Service};
 
 /// The differences, by `group/name`; `new` is `None` for a service that goes.
@@ -20,8 +21,11 @@ pub(super) fn compare(old: &Service, new: Option<&Service>) -> Vec<Setting> {
     told.filter(|setting| setting.old != setting.new).collect()
 }
 
-fn told(backend: &Backend) -> String {
+fn told(backend: &Backend) -> Told {
     let zone = backend.zone.as_ref().map(|z| format!(", zone {z}")).unwrap_or_default();
-    let (address, role, weight) = (backend.address, backend.role, backend.weight());
-    format!("{address}, {role:?}, weight {weight}{zone}").to_lowercase()
+    let role = match backend.role {
+        Role::Primary => "primary",
+        Role::Failover => "failover",
+    };
+    Told::words(format!("{}, {role}, weight {}{zone}", backend.address, backend.weight()))
 }

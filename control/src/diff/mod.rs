@@ -1,9 +1,10 @@
 //! `windrose diff`: what a reload would change. Nothing is applied.
 //!
-//! - `settings`: which keys differ;
+//! - `settings`, `of_service`: which keys differ;
 //! - `backends`: which backends come, go and change;
 //! - `moved`: what share of new connections would go to another backend;
 //! - `cut`: what share of the established ones would end, when and why;
+//! - `traffic`, `points`, `effect`: what rules no longer bring to their service, and why;
 //! - `words`: the answer as text.
 //!
 //! The old file's state is made, every backend healthy, and the new file is applied to it as a
@@ -12,8 +13,12 @@
 
 mod backends;
 mod cut;
+mod effect;
 mod moved;
+mod of_service;
+mod points;
 mod settings;
+mod traffic;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +37,8 @@ use crate::simulate::setting::{self, CLOCK};
 use crate::state::{Change, Service, State, Verb};
 
 pub use cut::Cut;
-pub use settings::Setting;
+pub use settings::{Setting, Told};
+pub use traffic::{Becomes, Traffic};
 
 /// What a reload would change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -54,6 +60,8 @@ pub struct ServiceDiff {
     pub settings: Vec<Setting>,
     /// Its backends.
     pub backends: Vec<Setting>,
+    /// What the rules no longer bring to it. The shares below are of what they still do.
+    pub traffic: Vec<Traffic>,
     /// The share of new connections that would go to another backend, above 0 to 1; null: none.
     pub new_connections_moved: Option<f64>,
     /// The same for clients of each zone, where there is zonal affinity.
@@ -85,7 +93,11 @@ pub fn diff(old: &Config, new: &Config) -> Result<Diff, Kept> {
     let after = before.reloaded(new)?;
     let names: BTreeSet<_> =
         old.services.iter().chain(&new.services).map(|s| Arc::clone(&s.name)).collect();
-    let compared = names.iter().map(|name| (name.to_string(), service(name, &before, &after)));
+    let mut lost = traffic::lost(&before, &after);
+    let compared = names.iter().map(|name| {
+        let traffic = lost.remove(&**name).unwrap_or_default();
+        (name.to_string(), ServiceDiff { traffic, ..service(name, &before, &after) })
+    });
     Ok(Diff {
         restart_needed: restart_needed(old, new),
         settings: settings::global(old, new),
@@ -140,7 +152,7 @@ fn all_healthy(config: &Config) -> Vec<Change> {
 }
 
 fn service(name: &str, before: &Side, after: &Side) -> ServiceDiff {
-    let settings = settings::service(name, &before.config, &after.config);
+    let settings = of_service::compare(name, &before.config, &after.config);
     let (Some((old, old_pools)), new) = (before.service(name), after.service(name)) else {
         return ServiceDiff { settings, ..ServiceDiff::default() };
     };
@@ -191,3 +203,5 @@ fn pool<'s>(side: &Side, service: &'s tables::Service, zone: &str) -> &'s tables
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traffic_tests;

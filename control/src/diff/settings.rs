@@ -1,11 +1,13 @@
-//! Which keys differ.
+//! Which keys differ, in the file's own words.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::model::{Config, ForwardingRule, Port, Service};
+use super::words::ports;
+use crate::model::written::{Written, neighbours, vip};
+use crate::model::{Config, ForwardingRule, Port};
 
 /// One key with its old and its new value; null where it was not there, or is not any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -13,124 +15,135 @@ pub struct Setting {
     /// The key, or the name of what comes and goes.
     pub key: String,
     /// The old value.
-    pub old: Option<String>,
+    pub old: Option<Told>,
     /// The new value.
-    pub new: Option<String>,
+    pub new: Option<Told>,
 }
 
-impl Setting {
-    pub(super) fn added(key: impl Into<String>, new: String) -> Self {
-        Self { key: key.into(), old: None, new: Some(new) }
-    }
+/// What a key or a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Told {
+    /// A value as the file has it.
+    Value(Value),
+    /// A summary for people.
+    Words(String),
+}
 
-    pub(super) fn removed(key: impl Into<String>, old: String) -> Self {
-        Self { key: key.into(), old: Some(old), new: None }
+impl Told {
+    pub(super) fn words(text: impl Into<String>) -> Self {
+        Self::Words(text.into())
     }
 }
 
 /// Collects what differs.
 #[derive(Default)]
-struct Found(Vec<Setting>);
+pub(super) struct Found(pub(super) Vec<Setting>);
 
 impl Found {
-    fn compare<T: PartialEq + Debug>(&mut self, key: &str, old: &T, new: &T) {
+    pub(super) fn compare(&mut self, key: &str, old: Option<Told>, new: Option<Told>) {
         if old != new {
-            let (old, new) = (Some(format!("{old:?}")), Some(format!("{new:?}")));
             self.0.push(Setting { key: key.to_owned(), old, new });
         }
     }
-}
 
-macro_rules! compare {
-    ($found:ident, $old:ident, $new:ident: $($field:ident as $key:literal),+ $(,)?) => {
-        $($found.compare($key, &$old.$field, &$new.$field);)+
-    };
+    /// Values that both files have.
+    pub(super) fn values(&mut self, key: &str, old: Value, new: Value) {
+        self.compare(key, Some(Told::Value(old)), Some(Told::Value(new)));
+    }
+
+    pub(super) fn written<T: Written + ?Sized>(&mut self, key: &str, old: &T, new: &T) {
+        self.values(key, old.written(), new.written());
+    }
+
+    /// Something named of which each file has a summary, or nothing.
+    fn summaries(&mut self, key: &str, old: Option<String>, new: Option<String>) {
+        self.compare(key, old.map(Told::Words), new.map(Told::Words));
+    }
 }
 
 /// What is outside services and rules. Values that need a restart are told apart.
 pub(super) fn global(old: &Config, new: &Config) -> Vec<Setting> {
     let mut found = Found::default();
-    // The seed is secret: only that it differs is said.
-    found.compare(
-        "dataplane.hash_seed",
-        &"one",
-        if old.dataplane.hash_seed == new.dataplane.hash_seed { &"one" } else { &"another" },
-    );
-    found.compare("admin", &old.admin, &new.admin);
-    let zones = |config: &Config| {
-        let zones = config.client_zones.iter();
-        zones.map(|z| format!("{} in {}", z.prefix, z.zone)).collect::<BTreeSet<_>>()
-    };
-    found.compare("client_zone", &zones(old), &zones(new));
+    if old.dataplane.hash_seed != new.dataplane.hash_seed {
+        // The seed is secret: only that it differs is said.
+        let (old, new) = (Told::words("one"), Told::words("another (a secret: not shown)"));
+        found.compare("dataplane.hash_seed", Some(old), Some(new));
+    }
+    found.written("admin.listen", &old.admin.listen, &new.admin.listen);
+    found.written("admin.socket", &old.admin.socket, &new.admin.socket);
+    client_zones(&mut found, old, new);
     for (old, new) in old.ports.iter().zip(&new.ports).filter(|(o, n)| o.name == n.name) {
         port(&mut found, old, new);
     }
     found.0
 }
 
+fn client_zones(found: &mut Found, old: &Config, new: &Config) {
+    let zones = |config: &Config| {
+        let zones = config.client_zones.iter();
+        zones.map(|z| (z.prefix, Told::Value(z.zone.written()))).collect::<BTreeMap<_, _>>()
+    };
+    let (old, new) = (zones(old), zones(new));
+    for prefix in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+        let key = format!("client_zone {prefix}");
+        found.compare(&key, old.get(prefix).cloned(), new.get(prefix).cloned());
+    }
+}
+
 fn port(found: &mut Found, old: &Port, new: &Port) {
     let mut of_port = Found::default();
-    compare!(of_port, old, new: gateways as "gateways", icmp_rate as "icmp_rate",
-        answer_echo as "answer_echo", fragment_oversize as "fragment_oversize",
-        neighbours as "neighbours");
+    of_port.written("gateways", &old.gateways, &new.gateways);
+    of_port.written("icmp_rate", &old.icmp_rate, &new.icmp_rate);
+    of_port.written("answer_echo", &old.answer_echo, &new.answer_echo);
+    of_port.written("fragment_oversize", &old.fragment_oversize, &new.fragment_oversize);
+    of_port.values("neighbours", neighbours(&old.neighbours), neighbours(&new.neighbours));
     for setting in of_port.0 {
-        found.0.push(Setting { key: format!("port {} {}", new.name, setting.key), ..setting });
+        found.0.push(Setting { key: format!("port {:?} {}", new.name, setting.key), ..setting });
     }
 }
 
 /// The rules, by name.
 pub(super) fn rules(old: &Config, new: &Config) -> BTreeMap<String, Vec<Setting>> {
-    let find =
-        |config: &Config, name: &str| config.rules.iter().find(|r| *r.name == *name).cloned();
-    let names: BTreeSet<_> = old.rules.iter().chain(&new.rules).map(|r| r.name.clone()).collect();
-    let compared = names.iter().map(|name| {
-        let settings = match (find(old, name), find(new, name)) {
-            (Some(old), Some(new)) => rule(&old, &new),
-            (None, Some(new)) => vec![Setting::added("rule", summary(&new))],
-            (Some(old), None) => vec![Setting::removed("rule", summary(&old))],
-            (None, None) => Vec::new(),
+    let by_name = |config: &Config| {
+        let rules = config.rules.iter().map(|r| (r.name.to_string(), r.clone()));
+        rules.collect::<BTreeMap<_, _>>()
+    };
+    let (old, new) = (by_name(old), by_name(new));
+    let names: BTreeSet<_> = old.keys().chain(new.keys()).cloned().collect();
+    let compared = names.into_iter().map(|name| {
+        let settings = match (old.get(&name), new.get(&name)) {
+            (Some(old), Some(new)) => rule(old, new),
+            (old, new) => {
+                let mut found = Found::default();
+                found.summaries("rule", old.map(summary), new.map(summary));
+                found.0
+            }
         };
-        (name.to_string(), settings)
+        (name, settings)
     });
     compared.filter(|(_, settings)| !settings.is_empty()).collect()
 }
 
 fn rule(old: &ForwardingRule, new: &ForwardingRule) -> Vec<Setting> {
     let mut found = Found::default();
-    compare!(found, old, new: address as "address", protocol as "protocol", ports as "ports",
-        service as "service", client_allow as "client_allow");
+    found.values("address", vip(&old.address), vip(&new.address));
+    found.written("protocol", &old.protocol, &new.protocol);
+    found.written("ports", &old.ports, &new.ports);
+    found.written("service", &old.service, &new.service);
+    found.written("client_allow", &old.client_allow, &new.client_allow);
     found.0
 }
 
 fn summary(rule: &ForwardingRule) -> String {
-    format!("{} {:?} {:?} to {}", rule.address, rule.protocol, rule.ports, rule.service)
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let (address, protocol) = (word(vip(&rule.address)), word(rule.protocol.written()));
+    format!("{address}, {protocol}, {} to service {}", ports(&rule.ports), rule.service)
 }
 
-/// One service's settings, its backends excepted.
-pub(super) fn service(name: &str, old: &Config, new: &Config) -> Vec<Setting> {
-    let find = |config: &Config| config.services.iter().find(|s| *s.name == *name).cloned();
-    match (find(old), find(new)) {
-        (Some(old), Some(new)) => of_service(&old, &new),
-        (None, Some(new)) => vec![Setting::added("service", backends(&new))],
-        (Some(old), None) => vec![Setting::removed("service", backends(&old))],
-        (None, None) => Vec::new(),
-    }
-}
-
-fn backends(service: &Service) -> String {
-    let count: usize = service.groups.iter().map(|g| g.backends.len()).sum();
-    format!("{count} backends")
-}
-
-fn of_service(old: &Service, new: &Service) -> Vec<Setting> {
+/// Whether a service comes or goes.
+pub(super) fn comes_or_goes(key: &str, old: Option<String>, new: Option<String>) -> Vec<Setting> {
     let mut found = Found::default();
-    compare!(found, old, new: profile as "profile", affinity as "session_affinity",
-        tracking_mode as "tracking_mode",
-        persistence as "connection_persistence_on_unhealthy_backends",
-        idle_timeout as "idle_timeout", draining_timeout as "connection_draining_timeout",
-        weighted as "weighted", maglev_table_size as "maglev_table_size",
-        initially_healthy as "initially_healthy", encapsulation as "encapsulation",
-        zonal_affinity as "zonal_affinity", failover as "failover_policy",
-        health_check as "health_check");
+    found.summaries(key, old, new);
     found.0
 }

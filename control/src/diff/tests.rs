@@ -101,3 +101,49 @@ fn a_service_that_goes_is_cut_whole() {
     assert!(found.words().contains("the service is removed"), "{}", found.words());
     assert_eq!(found.rules["r"].len(), 1);
 }
+
+/// The lines that tell what differs.
+fn differing(old: &str, new: &str) -> Vec<String> {
+    let backends = &["b1", "b2"];
+    let found = diff(&config(old, backends), &config(new, backends)).expect("fits");
+    let words = found.words();
+    assert!(!words.contains("-0.00 %"), "{words}");
+    words.lines().filter(|l| l.starts_with("  ~")).map(str::to_owned).collect()
+}
+
+#[test]
+fn settings_are_told_by_the_keys_and_words_of_the_file() {
+    for (old, new, expected) in [
+        (
+            "",
+            "locality_lb_policy = \"WEIGHTED_MAGLEV\"",
+            "  ~ locality_lb_policy: \"MAGLEV\" → \"WEIGHTED_MAGLEV\"",
+        ),
+        ("", "idle_timeout = \"90s\"", "  ~ idle_timeout: \"600s\" → \"90s\""),
+        ("", "initial_health = \"healthy\"", "  ~ initial_health: \"unhealthy\" → \"healthy\""),
+        ("", "encapsulation = { kind = \"gre\" }", "  ~ encapsulation.kind: \"ipip\" → \"gre\""),
+        (
+            "health_check = { protocol = \"TCP\", port = 80 }",
+            "health_check = { protocol = \"TCP\", port = 80, interval = \"6s\" }",
+            "  ~ health_check.interval: \"5s\" → \"6s\"",
+        ),
+        (
+            "profile = \"azure\"",
+            "profile = \"azure\"\ndistribution = \"SourceIP\"",
+            "  ~ distribution: \"Default\" → \"SourceIP\"",
+        ),
+    ] {
+        assert_eq!(differing(old, new), [expected]);
+    }
+}
+
+#[test]
+fn the_hash_seed_is_not_shown() {
+    let old = config("", &["b1", "b2"]);
+    let mut new = old.clone();
+    new.dataplane.hash_seed = tables::HashSeed([0xab; 16]);
+    let found = diff(&old, &new).expect("fits");
+    let told = found.words() + &serde_json::json!(found).to_string();
+    assert!(told.contains("dataplane.hash_seed: one → another (a secret: not shown)"), "{told}");
+    assert!(!told.contains("abab") && !told.contains("171"), "{told}");
+}

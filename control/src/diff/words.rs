@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Cut, Diff, ServiceDiff, Setting};
+use super::{Becomes, Cut, Diff, ServiceDiff, Setting, Told, Traffic};
+use crate::model::Ports;
+use crate::model::written::toml;
 
 /// The whole answer; one line where nothing differs.
 pub(super) fn words(diff: &Diff) -> String {
@@ -49,29 +51,81 @@ fn section(text: &mut String, title: &str, settings: &[Setting]) {
 
 fn line(text: &mut String, setting: &Setting) {
     let key = &setting.key;
-    let _ = match (&setting.old, &setting.new) {
+    let _ = match (setting.old.as_ref().map(shown), setting.new.as_ref().map(shown)) {
         (None, Some(new)) => writeln!(text, "  + {key}: {new}"),
         (Some(old), None) => writeln!(text, "  - {key}: {old}"),
-        (old, new) => writeln!(text, "  ~ {key}: {} → {}", shown(old), shown(new)),
+        (old, new) => {
+            let or_nothing = |told: Option<String>| told.unwrap_or_else(|| "nothing".into());
+            writeln!(text, "  ~ {key}: {} → {}", or_nothing(old), or_nothing(new))
+        }
     };
 }
 
-fn shown(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or("nothing")
+fn shown(told: &Told) -> String {
+    match told {
+        Told::Value(value) => toml(value),
+        Told::Words(words) => words.clone(),
+    }
 }
 
 fn of_service(text: &mut String, name: &str, service: &ServiceDiff) {
     let _ = writeln!(text, "Service {name}");
     service.settings.iter().chain(&service.backends).for_each(|setting| line(text, setting));
+    service.traffic.iter().for_each(|traffic| lost(text, traffic));
+    if !service.traffic.is_empty() {
+        text.push_str("  of what its rules still take:\n");
+    }
     let expected = if service.hash_changes { " (the hash changes; expected share)" } else { "" };
     let moved = service.new_connections_moved.unwrap_or(0.0);
     let _ = writeln!(text, "  new connections that go elsewhere: {}{expected}", percent(moved));
     for (zone, share) in &service.moved_by_zone {
         let _ = writeln!(text, "    of clients in zone {zone}: {}", percent(*share));
     }
-    let total: f64 = service.established_cut.iter().map(|cut| cut.share).sum();
+    let total = service.established_cut.iter().fold(0.0, |sum, cut| sum + cut.share);
     let _ = writeln!(text, "  established connections that end: {}", percent(total));
     service.established_cut.iter().for_each(|cut| ends(text, cut));
+}
+
+/// What a rule no longer brings.
+fn lost(text: &mut String, traffic: &Traffic) {
+    let Traffic { rule, address, protocol, why, .. } = traffic;
+    let by = traffic.by_rule.as_deref().map(|rule| format!(" by rule {rule}")).unwrap_or_default();
+    let becomes = match traffic.becomes {
+        Becomes::Service => {
+            format!("to service {}{by}", traffic.service.as_deref().unwrap_or_default())
+        }
+        Becomes::VipNoRule => "dropped (vip_no_rule)".into(),
+        Becomes::Host => "to the host".into(),
+        Becomes::ClientDenied => format!("dropped (client_denied){by} for some clients"),
+    };
+    let ports = ports(&traffic.ports);
+    let _ = writeln!(text, "  rule {rule}: {address}, {protocol}, {ports}: {becomes}");
+    let _ = match traffic.established_cut {
+        Some(cut) => {
+            writeln!(
+                text,
+                "    {} of these established connections end, at once: {why}",
+                percent(cut)
+            )
+        }
+        None => writeln!(text, "    their established connections end, at once: {why}"),
+    };
+}
+
+/// `port 443`, `ports 80, 8000-8100` or `all ports`.
+pub(super) fn ports(ports: &Ports) -> String {
+    let range = |(first, last): &(u16, u16)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    match ports {
+        Ports::All => "all ports".into(),
+        Ports::Ranges(ranges) => {
+            let one = matches!(**ranges, [(first, last)] if first == last);
+            let listed = ranges.iter().map(range).collect::<Vec<_>>().join(", ");
+            format!("{} {listed}", if one { "port" } else { "ports" })
+        }
+    }
 }
 
 fn ends(text: &mut String, cut: &Cut) {

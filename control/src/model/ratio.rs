@@ -34,6 +34,11 @@ impl Ratio {
         self.numerator == 0
     }
 
+    /// The nearest floating-point number, for people to read; nothing is decided by it.
+    pub fn as_f64(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
     /// Whether `part / whole >= self`, exactly. An empty whole meets no ratio but zero.
     pub fn is_met_by(self, part: usize, whole: usize) -> bool {
         part as u128 * u128::from(self.denominator) >= whole as u128 * u128::from(self.numerator)

@@ -19,10 +19,30 @@ fn number(value: &DeValue<'_>, max: u32) -> Option<u32> {
     (number <= max).then_some(number)
 }
 
-/// Reports a value that is neither of the words nor a number within bounds.
+/// Reports a value that is none of what is allowed.
 fn neither(value: &Spanned<DeValue<'_>>, key: &str, allowed: &str, report: &mut Report<'_>) {
     let message = format!("{key} = {}: not a value of this key", report.found(&value.span()));
     report.error(value.span(), message, format!("allowed: {allowed}"));
+}
+
+/// One of two words, or a number within `0..=max`; anything else is reported.
+fn word_or_number<T: Copy>(
+    value: &Spanned<DeValue<'_>>,
+    key: &str,
+    words: [(&str, T); 2],
+    max: u32,
+    of_number: impl Fn(u32) -> T,
+    report: &mut Report<'_>,
+) -> Option<T> {
+    let text = value.get_ref().as_str();
+    let word = words.iter().find(|(word, _)| text == Some(*word)).map(|(_, meaning)| *meaning);
+    let read = word.or_else(|| number(value.get_ref(), max).map(of_number));
+    if read.is_none() {
+        let [(one, _), (other, _)] = words;
+        let allowed = format!("\"{one}\", \"{other}\", or a number from 0 to {max}");
+        neither(value, key, &allowed, report);
+    }
+    read
 }
 
 impl FromToml for GreKey {
@@ -31,15 +51,8 @@ impl FromToml for GreKey {
         key: &'static str,
         report: &mut Report<'_>,
     ) -> Option<Self> {
-        let read = match value.get_ref().as_str() {
-            Some("none") => Some(Self::None),
-            Some("service") => Some(Self::Service),
-            _ => number(value.get_ref(), u32::MAX).map(Self::Number),
-        };
-        if read.is_none() {
-            neither(value, key, "\"none\", \"service\", or a number from 0 to 4294967295", report);
-        }
-        read
+        let words = [("none", Self::None), ("service", Self::Service)];
+        word_or_number(value, key, words, u32::MAX, Self::Number, report)
     }
 
     fn schema() -> Json {
@@ -56,15 +69,8 @@ impl FromToml for Dscp {
         key: &'static str,
         report: &mut Report<'_>,
     ) -> Option<Self> {
-        let read = match value.get_ref().as_str() {
-            Some("copy") => Some(Self::Copy),
-            Some("zero") => Some(Self::Zero),
-            _ => number(value.get_ref(), 63).map(|n| Self::Number(n as u8)),
-        };
-        if read.is_none() {
-            neither(value, key, "\"copy\", \"zero\", or a number from 0 to 63", report);
-        }
-        read
+        let words = [("copy", Self::Copy), ("zero", Self::Zero)];
+        word_or_number(value, key, words, 63, |n| Self::Number(n as u8), report)
     }
 
     fn schema() -> Json {

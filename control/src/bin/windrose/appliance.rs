@@ -16,6 +16,7 @@ use dpdk::Launched;
 use tables::publish::Publisher;
 use tables::{Counters, Mac, Tables, Tick};
 
+use crate::background::Background;
 use crate::claim::Claim;
 use crate::counters::Summary;
 use crate::events::{Event, Events};
@@ -43,6 +44,7 @@ pub(crate) struct Appliance {
     hosts: Vec<HostInterface>,
     tunnels: TunnelErrors,
     watch: Watch,
+    background: Background,
     _claims: Vec<Claim>,
 }
 
@@ -53,7 +55,11 @@ impl Appliance {
     const RETRY: Duration = Duration::from_millis(10);
 
     /// Starts everything; what was started is stopped again if something fails.
-    pub(crate) fn start(config: Config, events: &Events) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        config: Config,
+        events: &Events,
+        background: Background,
+    ) -> Result<Self, Failure> {
         let Ports { eal, pool, queues, macs, watch, claims } = ports::open(&config)?;
         let start = Instant::now();
         let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
@@ -99,6 +105,7 @@ impl Appliance {
             hosts,
             tunnels,
             watch,
+            background,
             _claims: claims,
         })
     }
@@ -178,6 +185,7 @@ impl Appliance {
     }
 
     fn finish(self, failed: Option<usize>) -> ExitCode {
+        self.background.end();
         self.stop.store(true, Ordering::Relaxed);
         let ends: Vec<_> = self.workers.into_iter().map(Launched::join).collect();
         drop(self.hosts);

@@ -54,6 +54,11 @@ impl Events {
         EndOfWorker { number, sender: self.sender.clone() }
     }
 
+    /// What another thread rings when it has put something into an inbox of its own.
+    pub(crate) fn bell(&self, event: Event) -> Bell {
+        Bell { event, sender: self.sender.clone() }
+    }
+
     /// The most urgent one; [`Event::Time`] after `wait` at the latest.
     pub(crate) fn next(&self, wait: Duration) -> Event {
         let mut waiting = self.waiting.borrow_mut();
@@ -77,6 +82,21 @@ fn event(signal: i32) -> Event {
         SIGHUP => Event::Reload,
         SIGUSR1 => Event::Print,
         _ => Event::Stop,
+    }
+}
+
+/// Wakes the control thread for one event. What the event is about waits where its sender put it;
+/// rings in quick succession are one.
+#[derive(Clone, Debug)]
+pub(crate) struct Bell {
+    event: Event,
+    sender: Sender<Event>,
+}
+
+impl Bell {
+    pub(crate) fn ring(&self) {
+        // Nobody listens any more once the appliance has stopped.
+        let _ = self.sender.send(self.event);
     }
 }
 

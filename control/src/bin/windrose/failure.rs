@@ -9,6 +9,9 @@ pub(crate) enum Failure {
     /// Signals cannot be taken over.
     #[error("cannot handle signals: {0}")]
     Signals(std::io::Error),
+    /// The threads of the control side's I/O cannot be started.
+    #[error("cannot start the background threads: {0}")]
+    Background(std::io::Error),
     /// Another process has the device.
     #[error(
         "device {device}: {source}: another windrose of this network namespace drives it; stop that one first"

@@ -5,6 +5,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod appliance;
+mod background;
 mod check;
 mod claim;
 mod counters;

@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
+use control::model::Config;
+
 use crate::appliance::Appliance;
+use crate::background::Background;
 use crate::events::Events;
+use crate::failure::Failure;
 use crate::{ConfigFile, check, exit, logging};
 
 #[derive(clap::Args)]
@@ -29,8 +33,14 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     if loaded.config.ports.is_empty() {
         return exit::with(exit::CONFIG, &"no [[port]]: there is nothing to receive from");
     }
-    match Events::new().and_then(|events| Ok((Appliance::start(loaded.config, &events)?, events))) {
+    match start(loaded.config) {
         Ok((appliance, events)) => appliance.serve(&arguments.file.config, &events),
         Err(why) => exit::with(exit::SYSTEM, &why),
     }
+}
+
+fn start(config: Config) -> Result<(Appliance, Events), Failure> {
+    let events = Events::new()?;
+    let background = Background::start()?;
+    Ok((Appliance::start(config, &events, background)?, events))
 }

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use tables::Mac;
+use arrayvec::ArrayVec;
+use tables::Port;
 
 use crate::encap::checksum::{self, Change};
 use crate::io::Frame;
@@ -121,20 +122,19 @@ fn write_v6(header: &mut [u8], source: &[u8; 16], destination: &[u8; 16], ip: &I
     Some(())
 }
 
-/// Makes the frame a "fragmentation needed" or a "packet too big" about the packet that is in it at
-/// `packet`, from its destination to its source. `link` is the length of the frame's Ethernet
-/// header, which is kept, turned round: `mac` is the port's own. `None`: the frame has no room.
+/// Makes the frame, which came in by `port`, a "fragmentation needed" or a "packet too big" about
+/// the packet that is in it at `packet`, from its destination to its source. `None`: the frame has
+/// no room.
 pub(super) fn too_big<F: Frame>(
     frame: &mut F,
-    mac: Mac,
+    port: &Port,
     packet: Range<usize>,
-    link: usize,
     mtu: u16,
 ) -> Option<()> {
     let ends = Ends::answering(frame.bytes().get(packet.clone())?)?;
     let quoted = packet.len().min(ends.quoted());
     let front = ends.header() + MESSAGE;
-    let link = Link::answering(frame.bytes(), link, mac, ends.ether_type())?;
+    let link = Link::answering(frame.bytes(), port, ends.ether_type())?;
     let bytes = link.move_in_front(frame, packet.start, front, quoted)?;
     let (header, message) = bytes.split_at_mut_checked(ends.header())?;
     let (kind, code, tos) = match ends {
@@ -151,15 +151,16 @@ pub(super) fn too_big<F: Frame>(
     write_checksum(message, checksum::of(sum))
 }
 
-/// Makes an echo request the reply to it. Options and extension headers are left out.
-pub(super) fn echo<F: Frame>(frame: &mut F, parsed: &Parsed, mac: Mac) -> Option<()> {
+/// Makes an echo request that came in by `port` the reply to it. Options and extension headers are
+/// left out.
+pub(super) fn echo<F: Frame>(frame: &mut F, parsed: &Parsed, port: &Port) -> Option<()> {
     let (l3, l4) = (usize::from(parsed.l3), usize::from(parsed.l4));
     let length = (l3 + usize::from(parsed.length)).checked_sub(l4).filter(|n| *n >= MESSAGE)?;
     let packet = frame.bytes().get(l3..)?;
     let ends = Ends::answering(packet)?;
     let [_, _, _, _, i0, i1, flags, ..] = *packet.first_chunk::<20>()?;
     let identity = [i0, i1, flags & 0x40, 0];
-    let link = Link::answering(frame.bytes(), l3, mac, ends.ether_type())?;
+    let link = Link::answering(frame.bytes(), port, ends.ether_type())?;
     let bytes = link.move_in_front(frame, l4, ends.header(), length)?;
     let (header, message) = bytes.split_at_mut_checked(ends.header())?;
     ends.write(header, &Ip { tos: parsed.tos, identity, payload: message.len() })?;
@@ -187,21 +188,21 @@ fn write_checksum(message: &mut [u8], checksum: u16) -> Option<()> {
     Some(())
 }
 
-/// The Ethernet header of an answer: back to who sent the frame, the VLAN tag as it was.
-struct Link {
-    bytes: [u8; LONGEST_LINK],
-    length: usize,
-}
+/// The Ethernet header of an answer: back to who sent the frame, in the port's own VLAN, whatever
+/// tag the frame had that counted as that (N-4).
+struct Link(ArrayVec<u8, LONGEST_LINK>);
 
 impl Link {
-    fn answering(frame: &[u8], length: usize, mac: Mac, ether_type: [u8; 2]) -> Option<Self> {
-        let mut bytes = [0; LONGEST_LINK];
-        let header = bytes.get_mut(..length)?;
-        header.copy_from_slice(frame.get(..length)?);
-        header.copy_within(6..12, 0);
-        header.get_mut(6..12)?.copy_from_slice(&mac.0);
-        *header.last_chunk_mut()? = ether_type;
-        Some(Self { bytes, length })
+    fn answering(frame: &[u8], port: &Port, ether_type: [u8; 2]) -> Option<Self> {
+        let sender: &[u8; 6] = frame.get(6..)?.first_chunk()?;
+        let mut bytes: ArrayVec<u8, LONGEST_LINK> = ArrayVec::new();
+        bytes.extend(sender.iter().chain(&port.mac.0).copied());
+        if port.vlan != 0 {
+            let [v0, v1] = port.vlan.to_be_bytes();
+            bytes.extend([0x81, 0x00, v0, v1]);
+        }
+        bytes.extend(ether_type);
+        Some(Self(bytes))
     }
 
     /// Lets the frame end `kept` bytes behind `at` and begin, with this header, `front` bytes in
@@ -213,13 +214,13 @@ impl Link {
         front: usize,
         kept: usize,
     ) -> Option<&'f mut [u8]> {
-        let before = self.length + front;
+        let before = self.0.len() + front;
         if !frame.move_start(before as isize - at as isize) {
             return None;
         }
         frame.truncate(before + kept);
-        let (link, rest) = frame.bytes_mut().split_at_mut_checked(self.length)?;
-        link.copy_from_slice(self.bytes.get(..self.length)?);
+        let (link, rest) = frame.bytes_mut().split_at_mut_checked(self.0.len())?;
+        link.copy_from_slice(&self.0);
         Some(rest)
     }
 }

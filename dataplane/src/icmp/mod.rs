@@ -94,7 +94,7 @@ impl Messenger {
         if is_answerable(packet) && self.allows(packet, port, now, counters) {
             let parsed = &packet.parsed;
             let (at, length) = (usize::from(parsed.l3), usize::from(parsed.length));
-            let done = answer::too_big(&mut packet.frame, port.mac, at..at + length, at, mtu);
+            let done = answer::too_big(&mut packet.frame, port, at..at + length, mtu);
             conclude(packet, done, counters);
         }
     }
@@ -125,7 +125,7 @@ impl Messenger {
             packet.outcome = Some(Outcome::IcmpRateLimited);
             return;
         }
-        let done = answer::echo(&mut packet.frame, &packet.parsed, port.mac);
+        let done = answer::echo(&mut packet.frame, &packet.parsed, port);
         packet.outcome = done.map(|()| Outcome::EchoAnswered).or(packet.outcome);
         conclude(packet, done, counters);
     }
@@ -166,15 +166,15 @@ impl Messenger {
         counters: &WorkerCounters,
     ) -> Option<()> {
         let parsed = &packet.parsed;
-        let (link, message) = (usize::from(parsed.l3), usize::from(parsed.l4));
-        let end = link + usize::from(parsed.length);
+        let message = usize::from(parsed.l4);
+        let end = usize::from(parsed.l3) + usize::from(parsed.length);
         let (at, flow) = tunnel::inner(packet.frame.bytes().get(message..end)?)?;
         let port = tables.ports.get(usize::from(packet.port.0))?;
         let tells = tables.rules.is_claimed(flow.src()) && is_somebody(flow.dst());
         let mtu = self.mtu(flow.family(), slot, tables, now)?;
         if tells && !is_from_group(packet) && self.allows(packet, port, now, counters) {
             let inner = message + at..end;
-            let done = answer::too_big(&mut packet.frame, port.mac, inner, link, mtu);
+            let done = answer::too_big(&mut packet.frame, port, inner, mtu);
             conclude(packet, done, counters);
         }
         Some(())

@@ -5,6 +5,7 @@ mod echo;
 mod packets;
 mod properties;
 mod quotes;
+mod tags;
 mod too_big;
 mod tunnel;
 mod world;

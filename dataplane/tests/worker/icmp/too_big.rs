@@ -3,15 +3,20 @@
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
 use tables::counters::Event;
-use tables::template::Tunnel;
+use tables::template::{GueVariant, Tunnel};
 use tables::*;
 
 use super::packets::*;
 use super::world::World;
 use crate::rig::{Rig, VIP};
 
-const TUNNELS: [Tunnel; 3] =
-    [Tunnel::Ipip, Tunnel::Gre { key: None }, Tunnel::Gre { key: Some(7) }];
+const TUNNELS: [Tunnel; 5] = [
+    Tunnel::Ipip,
+    Tunnel::Gre { key: None },
+    Tunnel::Gre { key: Some(7) },
+    Tunnel::Gue { port: 6080, variant: GueVariant::Zero },
+    Tunnel::Gue { port: 6080, variant: GueVariant::One },
+];
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
 /// The answer to `packet`, written a second time (RFC 792 and 1191, RFC 4443).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tables::maglev::Member;
 use tables::rules::{Ports, Protocol, RuleSpec};
-use tables::template::{TemplateSpec, Tunnel};
+use tables::template::{GueVariant, TemplateSpec, Tunnel};
 use tables::*;
 
 use super::packets::VIP6;
@@ -167,6 +167,8 @@ impl World {
         let shim = match self.tunnel {
             Tunnel::Gre { key: None } => 4,
             Tunnel::Gre { key: Some(_) } => 8,
+            Tunnel::Gue { variant: GueVariant::Zero, .. } => 12,
+            Tunnel::Gue { variant: GueVariant::One, .. } => 8,
             _ => 0,
         };
         shim + if self.outer == Family::V4 { 20 } else { 40 }

@@ -55,6 +55,7 @@ uint16_t shim_rx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, u
 uint16_t shim_tx_burst(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count);
 int shim_alloc_bulk(struct rte_mempool *pool, struct rte_mbuf **mbufs, unsigned int count);
 void shim_free(struct rte_mbuf *mbuf);
+int shim_chain(struct rte_mbuf *head, struct rte_mbuf *tail);
 int shim_linearize(struct rte_mbuf *mbuf);
 void shim_cut_chain(struct rte_mbuf *mbuf);
 int shim_vlan_insert(struct rte_mbuf **mbuf);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dataplane::encap::Identifiers;
 use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
+use dataplane::io::Io;
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::worker::Worker;
@@ -137,6 +138,42 @@ pub(crate) fn spec() -> TemplateSpec {
     }
 }
 
+/// What workers share.
+pub(crate) struct Shared {
+    tables: Arc<Tables>,
+    fragments: Arc<FragmentTable>,
+    connections: Arc<ConnectionTable>,
+    paths: Arc<PathMtus>,
+}
+
+impl Shared {
+    pub(crate) fn new(tables: Tables) -> Self {
+        let connections = ConnectionTable::new(20_000, 1000, Pages::Off, TableKey::fixed(1));
+        Self {
+            tables: Arc::new(tables),
+            fragments: Arc::new(FragmentTable::new(4, TableKey::fixed(1), Tick::LENGTH)),
+            connections: Arc::new(connections.expect("maps")),
+            paths: Arc::new(PathMtus::new(Tick::LENGTH)),
+        }
+    }
+
+    /// A worker on these ports, with counters of its own.
+    pub(crate) fn worker<I: Io>(&self, publisher: &Publisher<Tables>, io: I) -> Worker<I> {
+        Worker {
+            io,
+            tables: publisher.reader("worker"),
+            fragments: Fragments::new(Arc::clone(&self.fragments)),
+            tracker: Tracker::new(Arc::clone(&self.connections), InsertLimit::per_tick(0)),
+            counters: Arc::new(Counters::new(1)),
+            number: 0,
+            identifiers: Identifiers::default(),
+            icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
+            observer: (),
+            batch: Default::default(),
+        }
+    }
+}
+
 /// A worker, and what it counts.
 pub(crate) struct Rig {
     pub worker: Worker<MemIo>,
@@ -152,28 +189,13 @@ impl Rig {
 
     /// Workers that share Tables, the connection table and a fragment table of one bucket.
     pub(crate) fn several(tables: Tables, workers: usize) -> Vec<Self> {
-        let fragments = FragmentTable::new(4, TableKey::fixed(1), Tick::LENGTH);
-        let fragments = Arc::new(fragments);
-        let tables = Arc::new(tables);
-        let connections = ConnectionTable::new(20_000, 1000, Pages::Off, TableKey::fixed(1));
-        let connections = Arc::new(connections.expect("maps"));
-        let paths = Arc::new(PathMtus::new(Tick::LENGTH));
+        let shared = Shared::new(tables);
         let rig = |_| {
-            let publisher = Publisher::new(Arc::clone(&tables), 4);
-            let counters = Arc::new(Counters::new(1));
-            let worker = Worker {
-                io: MemIo { ports: vec![MemPort::with_host()], buffers: None },
-                tables: publisher.reader("worker"),
-                fragments: Fragments::new(Arc::clone(&fragments)),
-                tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
-                counters: Arc::clone(&counters),
-                number: 0,
-                identifiers: Identifiers::default(),
-                icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
-                observer: (),
-                batch: Default::default(),
-            };
-            Self { worker, publisher, counters, paths: Arc::clone(&paths) }
+            let publisher = Publisher::new(Arc::clone(&shared.tables), 4);
+            let worker = shared
+                .worker(&publisher, MemIo { ports: vec![MemPort::with_host()], buffers: None });
+            let counters = Arc::clone(&worker.counters);
+            Self { worker, publisher, counters, paths: Arc::clone(&shared.paths) }
         };
         (0..workers).map(rig).collect()
     }

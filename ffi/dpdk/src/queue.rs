@@ -108,3 +108,6 @@ fn tidy_rare(mbuf: &mut Mbuf, stripped: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

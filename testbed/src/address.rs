@@ -49,6 +49,11 @@ pub fn vip(front: Family, back: Family) -> IpAddr {
     }
 }
 
+/// The code that stands for the VIP of one family where there is no tunnel (L3DSR).
+pub fn dscp(family: Family) -> u8 {
+    [4, 6][family as usize]
+}
+
 /// All four VIPs.
 pub fn vips() -> impl Iterator<Item = IpAddr> {
     Family::BOTH.into_iter().flat_map(|f| Family::BOTH.map(|b| vip(f, b)))

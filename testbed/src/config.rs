@@ -27,6 +27,8 @@ pub struct Config {
     pub hugepages: &'static str,
     /// `memory`
     pub memory: &'static str,
+    /// `fragment_oversize` of every port.
+    pub fragment_oversize: bool,
     /// What drives the ports.
     pub driver: Driver,
     /// Which backends are members.
@@ -50,6 +52,7 @@ impl Config {
             workers: vec![0],
             hugepages: "off",
             memory: "128M",
+            fragment_oversize: false,
             driver: Driver::AfPacket,
             members: (0..BACKENDS).collect(),
             more: String::new(),
@@ -62,6 +65,13 @@ impl Config {
     /// The same with another encapsulation.
     pub fn kind(self, kind: &'static str) -> Self {
         Self { kind, ..self }
+    }
+
+    /// The same with segments on the ports that are as large as the wire carries: they do not fit
+    /// into a tunnel behind it.
+    pub fn narrow(mut self) -> Self {
+        self.ports.iter_mut().for_each(|port| port.mtu = 1500);
+        self
     }
 
     /// The same with other members.
@@ -89,7 +99,7 @@ impl Config {
         writeln!(f, "\n[[port]]\nname = \"{}\"", port.name)?;
         writeln!(f, "device = \"{}\"", self.device(index, port.interface))?;
         writeln!(f, "addresses = {:?}", port.addresses)?;
-        writeln!(f, "mtu = {}", port.mtu)?;
+        writeln!(f, "mtu = {}\nfragment_oversize = {}", port.mtu, self.fragment_oversize)?;
         writeln!(f, "host_interface = \"wr-{}\"", port.name)?;
         writeln!(f, "neighbours = {{ {} }}", pairs.collect::<Vec<_>>().join(", "))
     }
@@ -99,6 +109,9 @@ impl Config {
         let digit = back.digit();
         writeln!(f, "\n[[service]]\nname = \"web-v{digit}\"\ninitial_health = \"healthy\"")?;
         writeln!(f, "connection_draining_timeout = \"{}\"", self.draining)?;
+        if self.kind == "l3dsr" {
+            writeln!(f, "encapsulation = {{ l3dsr_dscp = {} }}", address::dscp(back))?;
+        }
         writeln!(f, "[[service.group]]\nname = \"rack\"\nbackends = [")?;
         let segment = if self.arms == Arms::One { 1 } else { 2 };
         for &index in &self.members {
@@ -134,7 +147,8 @@ impl fmt::Display for Config {
         }
         for front in Family::BOTH {
             // Without a tunnel a VIP's backends are of its own family.
-            let reaches = |back: &Family| self.kind != "l2" || *back == front;
+            let direct = matches!(self.kind, "l2" | "l3dsr");
+            let reaches = |back: &Family| !direct || *back == front;
             for back in Family::BOTH.into_iter().filter(reaches) {
                 self.rule(f, front, back)?;
             }

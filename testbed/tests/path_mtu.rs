@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use rustix::process::Signal;
-use testbed::address::{Family, vips};
+use testbed::address::{Family, vip, vips};
 use testbed::appliance::{Appliance, Counters};
 use testbed::client::{Connection, noise};
 use testbed::config::Config;
@@ -27,20 +27,13 @@ fn learnt(topology: &Topology, to: IpAddr) -> Result<Option<usize>> {
     Ok(words.nth(1).and_then(|mtu| mtu.parse().ok()))
 }
 
-/// Segments as large as the wire carries do not fit into the tunnel behind it.
-fn narrow(topology: &Topology, kind: &'static str) -> Config {
-    let mut config = Config::new(topology).kind(kind);
-    config.ports.iter_mut().for_each(|port| port.mtu = 1500);
-    config
-}
-
 fn count(counters: &Counters, name: &str) -> u64 {
     counters.get(name).copied().unwrap_or(0)
 }
 
 fn an_upload_learns_what_fits(kind: &'static str) -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
-    let appliance = Appliance::start(&topology, &narrow(&topology, kind))?;
+    let appliance = Appliance::start(&topology, &Config::new(&topology).kind(kind).narrow())?;
     let body = noise(UPLOAD);
     for vip in vips() {
         assert_eq!(learnt(&topology, vip)?, None, "{vip}, before");
@@ -67,6 +60,39 @@ fn an_upload_through_gre_learns_what_fits_and_completes() -> Result<()> {
     an_upload_learns_what_fits("gre")
 }
 
+/// Uploads without "don't fragment" (D-8): nothing is learnt, and everything arrives.
+fn an_upload_is_fragmented_and_put_together(kind: &'static str) -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { fragment_oversize: true, ..Config::new(&topology).kind(kind).narrow() };
+    let appliance = Appliance::start(&topology, &config)?;
+    topology.client.set("ipv4/ip_no_pmtu_disc", 1)?;
+    let body = noise(UPLOAD);
+    for back in Family::BOTH {
+        let vip = vip(Family::V4, back);
+        let name = format!("to-{vip}");
+        Connection::open(&topology.client, vip)?.upload(&name, &body)?;
+        let backend = topology.backends.iter().find(|b| b.has_upload(&name));
+        let backend = backend.ok_or_else(|| Error::Unexpected(format!("nobody has {name}")))?;
+        assert!(backend.upload(&name)? == body, "{} got other bytes through {vip}", backend.name);
+        assert_eq!(learnt(&topology, vip)?, None, "{vip}");
+    }
+    let counters = appliance.stop(Signal::TERM)?;
+    let least = 2 * (UPLOAD / 1460) as u64;
+    assert!(count(&counters, "fragmented") >= least, "{counters:?}");
+    assert_eq!(count(&counters, "too_big"), 0, "{counters:?}");
+    Ok(())
+}
+
+#[test]
+fn an_upload_that_may_be_fragmented_arrives_through_ipip() -> Result<()> {
+    an_upload_is_fragmented_and_put_together("ipip")
+}
+
+#[test]
+fn an_upload_that_may_be_fragmented_arrives_through_gue() -> Result<()> {
+    an_upload_is_fragmented_and_put_together("gue")
+}
+
 #[test]
 fn a_vip_answers_ping_of_any_size() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
@@ -88,7 +114,7 @@ fn without_answer_echo_a_vip_is_silent() -> Result<()> {
     let config = Config::new(&topology).to_string();
     let silent = config.replace("[[port]]\n", "[[port]]\nanswer_echo = false\n");
     let appliance = Appliance::start(&topology, &silent)?;
-    let vip = testbed::address::vip(Family::V4, Family::V4);
+    let vip = vip(Family::V4, Family::V4);
     assert!(topology.client.run(&format!("ping -n -c 2 -i 0.2 -W 1 {vip}")).is_err());
     let counters = appliance.stop(Signal::TERM)?;
     assert_eq!(count(&counters, "vip_no_rule"), 2, "{counters:?}");

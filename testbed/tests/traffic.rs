@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use rustix::process::Signal;
-use testbed::address::{Family, vip, vips};
+use testbed::address::{self, Family, dscp, vip, vips};
 use testbed::appliance::{Appliance, TOTAL};
+use testbed::backend::Backend;
 use testbed::client::{Connection, ask, noise};
 use testbed::config::{Config, Driver};
 use testbed::topology::{Arms, Topology};
-use testbed::{Error, Result};
+use testbed::{Error, Result, command};
 
 const REQUESTS: usize = 200;
 const UPLOAD: usize = 20_000_000;
@@ -98,6 +99,36 @@ fn a_spread_source_carries_requests_and_uploads() -> Result<()> {
 fn backends_on_the_segment_need_no_tunnel() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     let appliance = Appliance::start(&topology, &Config::new(&topology).kind("l2"))?;
+    for vip in Family::BOTH.map(|family| vip(family, family)) {
+        let answers = answers(&topology, vip, REQUESTS)?;
+        assert_eq!(answers.len(), 3, "each backend answers through {vip}: {answers:?}");
+        upload(&topology, vip)?;
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+/// What a backend of an L3DSR service does: turn destination and code back before its sockets.
+fn turn_back(backend: &Backend, index: usize) -> Result<()> {
+    let rule = |family: Family| {
+        let ip = ["ip", "ip6"][family as usize];
+        let (code, own, vip) =
+            (dscp(family), address::backend(2, family, index), vip(family, family));
+        format!("{ip} dscp {code} {ip} daddr {own} {ip} daddr set {vip} {ip} dscp set 0;")
+    };
+    let rules = Family::BOTH.map(rule).concat();
+    let chain = format!("chain vip {{ type filter hook prerouting priority raw; {rules} }}");
+    let mut nft = backend.namespace.command("nft");
+    command::output(nft.arg(format!("table inet dsr {{\n{chain}\n}}"))).map(drop)
+}
+
+#[test]
+fn a_code_tells_the_vip_to_backends_behind_routers() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    for (index, backend) in topology.backends.iter().enumerate() {
+        turn_back(backend, index)?;
+    }
+    let appliance = Appliance::start(&topology, &Config::new(&topology).kind("l3dsr"))?;
     for vip in Family::BOTH.map(|family| vip(family, family)) {
         let answers = answers(&topology, vip, REQUESTS)?;
         assert_eq!(answers.len(), 3, "each backend answers through {vip}: {answers:?}");

@@ -1,7 +1,7 @@
 //! A burst of packets and what the stages have found out about each.
 
 use arrayvec::ArrayVec;
-use tables::{Key, Outcome, PortId, RuleId, ServiceId, SlotId};
+use tables::{Outcome, PortId, RuleId, ServiceId, SlotId};
 
 use crate::parse::Parsed;
 use crate::track::Value;
@@ -45,14 +45,12 @@ pub enum Tracking {
     No,
     /// Found: the backend is decided.
     Found,
-    /// Select, then remember under this key (whose table hash is beside it).
-    Remember(Key, u64),
+    /// Select, then remember under the packet's key, which has this table hash.
+    Remember(u64),
     /// Found under the key that its class had before: the backend is decided; to be entered
-    /// under this key (whose table hash is beside it) as it was found.
+    /// under the packet's key as it was found.
     Migrate {
-        /// The key to enter it under.
-        key: Key,
-        /// That key's table hash.
+        /// The table hash of the packet's key.
         hash: u64,
         /// What was found.
         value: Value,
@@ -63,7 +61,8 @@ pub enum Tracking {
     SelectOnly,
 }
 
-/// One packet on its way.
+/// One packet on its way: two cache lines. What a stage can make again, as the tracking key, is not
+/// kept.
 #[derive(Debug)]
 pub struct Packet<F> {
     /// The frame.
@@ -96,6 +95,7 @@ pub struct Packet<F> {
 
 impl<F> Packet<F> {
     /// A packet that has just arrived.
+    #[inline]
     pub fn new(frame: F, port: PortId) -> Self {
         Self {
             frame,
@@ -135,5 +135,15 @@ impl<F> Batch<F> {
     /// The packets whose way goes on.
     pub fn live(&mut self) -> impl Iterator<Item = &mut Packet<F>> {
         self.0.iter_mut().filter(|p| p.outcome.is_none())
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_two_cache_lines() {
+        assert!(size_of::<Packet<Box<u8>>>() <= 128, "{}", size_of::<Packet<Box<u8>>>());
     }
 }

@@ -27,8 +27,9 @@ pub fn stage<I: Io>(
     observer: &mut impl Observe<I::Frame>,
 ) {
     let mut leaving: [ArrayVec<I::Frame, BURST>; MAX_PORTS] = Default::default();
+    // By itself, since to be seen whole a packet would have to be moved whole.
+    batch.0.iter().for_each(|packet| observer.packet(packet));
     for packet in batch.0.drain(..) {
-        observer.packet(&packet);
         match (packet.outcome, leaving.get_mut(usize::from(packet.egress.0))) {
             (None, Some(queue)) => queue.push(packet.frame),
             (None, None) => counters.end(Outcome::NextHopUnresolved),

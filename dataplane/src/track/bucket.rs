@@ -50,7 +50,8 @@ impl Tags {
     }
 
     pub(super) fn is_free(&self, lane: usize) -> bool {
-        self.free() & 1 << lane != 0
+        let word = self.0.get(lane / 4).map_or(0, |word| word.load(Ordering::Relaxed));
+        (word >> (16 * (lane % 4))) as u16 == FREE
     }
 
     #[inline]
@@ -73,10 +74,40 @@ impl<const W: usize> Bucket<W> {
         &self.entries[lane % LANES]
     }
 
+    /// Lanes that share a cache line with a lane, itself included: all of this many.
+    const ABREAST: usize = if W == 2 { 2 } else { 1 };
+
+    /// Of the lanes that share `lane`'s cache line the one that holds `key`, else the first of them.
+    /// Both are compared without a branch: which one it is, nothing foretells.
+    #[inline]
+    pub(super) fn abreast(&self, lane: usize, key: &[u64; W]) -> usize {
+        let (first, last) = (lane & !(Self::ABREAST - 1), lane | (Self::ABREAST - 1));
+        if first == last {
+            return lane;
+        }
+        first + usize::from(self.entry(last).holds(key))
+    }
+
+    /// Of the lanes in the mask `free` the best for a key whose own lane is `lane`: one in the same
+    /// cache line, else the next one behind it.
+    #[inline]
+    pub(super) fn nearest(free: u32, lane: usize) -> Option<usize> {
+        let first = lane & !(Self::ABREAST - 1);
+        let behind = free & (u32::MAX << first);
+        let choice = if behind != 0 { behind } else { free };
+        (choice != 0).then(|| choice.trailing_zeros() as usize)
+    }
+
+    /// Asks for the entry of a lane.
+    #[inline]
+    pub(super) fn prefetch(&self, lane: usize) {
+        prefetch(self.entry(lane));
+    }
+
     /// Asks for the entry of the lowest lane in `lanes`.
     #[inline]
     pub(super) fn prefetch_first(&self, lanes: u32) {
-        prefetch(self.entry(lanes.trailing_zeros() as usize));
+        self.prefetch(lanes.trailing_zeros() as usize);
     }
 
     pub(super) fn prefetch_all(&self) {

@@ -1,6 +1,7 @@
 //! One entry and the protocol of its words; the argument is at the head of [`super`].
 
 use super::mem::Zeroed;
+use super::region::same;
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use super::value::{Stamp, Value};
 
@@ -51,6 +52,12 @@ impl<const W: usize> Entry<W> {
             return Err(Busy);
         }
         Ok(Snapshot { key, value: Value::unpack(value), stamp, sequence })
+    }
+
+    /// Whether it seems to be this key's: a hint, since it may be read while it is written.
+    #[inline]
+    pub(super) fn holds(&self, key: &[u64; W]) -> bool {
+        same(&std::array::from_fn(|i| self.key[i].load(Ordering::Relaxed)), key)
     }
 
     /// Takes the right to write, if nobody has written since `sequence` was read.

@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, Hasher};
 
 use ahash::RandomState;
 
+use super::bucket::LANES;
+
 /// Keys the table's hash, so that a client cannot aim at one bucket. In-process only: selection
 /// has a hash of its own (D-6).
 #[derive(Clone)]
@@ -47,6 +49,8 @@ pub(super) struct Place {
     pub(super) other: u32,
     /// Never 0: that marks a free lane.
     pub(super) tag: u16,
+    /// The lane that it is to have if that is free, in either bucket: then a look-up needs no tags.
+    pub(super) lane: u8,
 }
 
 impl Place {
@@ -59,7 +63,8 @@ impl Place {
         let other = scale(hash.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let next = if home + 1 == buckets { 0 } else { home + 1 };
         let tag = hash as u16;
-        Self { home, other: if other == home { next } else { other }, tag: tag.max(1) }
+        let lane = (hash >> 16) as u8 % LANES as u8;
+        Self { home, other: if other == home { next } else { other }, tag: tag.max(1), lane }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bucket::{Bucket, LANES, lanes};
 use super::entry::{Busy, Locked, Snapshot};
 use super::hash::Place;
-use super::region::{KeyWords, Position, Region, Touch};
+use super::region::{KeyWords, Position, Region, Touch, same};
 use super::sync::{Ordering, fence, pause};
 use super::value::{Stamp, State, Value, View};
 
@@ -49,6 +49,26 @@ struct Victim<const W: usize> {
     live: bool,
 }
 
+/// What became of an entry, as long as nobody else has written one of the same key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entered {
+    written: Written,
+    /// Where it was written and the sequence that it has: what is to be settled.
+    at: Option<(Position, u32)>,
+}
+
+impl From<Written> for Entered {
+    fn from(written: Written) -> Self {
+        Self { written, at: None }
+    }
+}
+
+/// What has to stand between publishing entries and [`Region::settle`]: of two workers' fences one
+/// is first, and the other worker's looks then see what it published. One is enough for a burst.
+pub(super) fn published() {
+    fence(Ordering::SeqCst);
+}
+
 /// Somebody was faster: look again.
 struct Retry;
 
@@ -68,25 +88,46 @@ where
             }
         }
         if let Some(at) = self.free_lane(place) {
-            self.bucket(at.bucket).prefetch_first(1 << at.lane);
+            self.bucket(at.bucket).prefetch(at.lane);
         }
     }
 
-    /// Writes an entry. `allowed` is asked, once, before a key gets an entry that has none.
+    /// Both halves at once.
+    #[cfg(test)]
     pub(super) fn insert(
         &self,
         new: &New<W>,
         view: View<'_>,
-        mut allowed: impl FnMut() -> bool,
+        allowed: impl FnMut() -> bool,
     ) -> Written {
+        let entered = self.enter(new, view, allowed);
+        published();
+        self.settle(new, entered)
+    }
+
+    /// Writes an entry; [`published`] and [`Region::settle`] must follow. `allowed` is asked, once,
+    /// before a key gets an entry that has none.
+    pub(super) fn enter(
+        &self,
+        new: &New<W>,
+        view: View<'_>,
+        mut allowed: impl FnMut() -> bool,
+    ) -> Entered {
         let mut allowance = None;
         for _ in 0..ATTEMPTS {
             match self.attempt(new, view, || *allowance.get_or_insert_with(&mut allowed)) {
-                Ok(written) => return written,
+                Ok(entered) => return entered,
                 Err(Retry) => pause(),
             }
         }
-        Written::Contended
+        Written::Contended.into()
+    }
+
+    /// Leaves one entry of a key that was entered: what became of ours, now that others' are known.
+    pub(super) fn settle(&self, new: &New<W>, entered: Entered) -> Written {
+        let Some((at, sequence)) = entered.at else { return entered.written };
+        let stays = self.leave_one(self.place(new.hash), at, sequence, &new.key);
+        if stays { entered.written } else { Written::Contended }
     }
 
     fn attempt(
@@ -94,12 +135,12 @@ where
         new: &New<W>,
         view: View<'_>,
         allowed: impl FnOnce() -> bool,
-    ) -> Result<Written, Retry> {
+    ) -> Result<Entered, Retry> {
         let place = self.place(new.hash);
         match self.seek(place, &new.key) {
             Ok(Some((at, seen))) => self.overwrite(at, &seen, new, view),
             Err(Busy) => Err(Retry),
-            Ok(None) if !allowed() => Ok(Written::Denied),
+            Ok(None) if !allowed() => Ok(Written::Denied.into()),
             Ok(None) => self.claim(place, new, view),
         }
     }
@@ -109,7 +150,7 @@ where
         let mut busy = false;
         for at in self.positions(place) {
             match self.bucket(at.bucket).entry(at.lane).read() {
-                Ok(seen) if seen.key == *key => return Ok(Some((at, seen))),
+                Ok(seen) if same(&seen.key, key) => return Ok(Some((at, seen))),
                 Ok(_) => {}
                 Err(Busy) => busy = true,
             }
@@ -131,13 +172,13 @@ where
         seen: &Snapshot<W>,
         new: &New<W>,
         view: View<'_>,
-    ) -> Result<Written, Retry> {
+    ) -> Result<Entered, Retry> {
         let state = view.judge_of(new.key.key().service(), seen.value, seen.stamp);
         match (state, seen.value) {
-            (State::Newer, _) => Ok(Written::Contended),
+            (State::Newer, _) => Ok(Written::Contended.into()),
             (State::Live, Some(value)) if !new.supersede => {
                 self.touch(self.bucket(at.bucket), at.lane, seen, Touch::Confirm, view);
-                Ok(Written::Kept(value))
+                Ok(Written::Kept(value).into())
             }
             (State::Live, _) => self.write(at, seen, new, view, Written::Replaced),
             (State::Dead, _) => self.write(at, seen, new, view, Written::Created),
@@ -145,7 +186,7 @@ where
     }
 
     /// Gives a key without an entry one.
-    fn claim(&self, place: Place, new: &New<W>, view: View<'_>) -> Result<Written, Retry> {
+    fn claim(&self, place: Place, new: &New<W>, view: View<'_>) -> Result<Entered, Retry> {
         if let Some(at) = self.free_lane(place) {
             let bucket = self.bucket(at.bucket);
             let seen = bucket.entry(at.lane).read().map_err(|Busy| Retry)?;
@@ -156,7 +197,7 @@ where
             return self.write(at, &seen, new, view, Written::Created);
         }
         match self.victim(place, view) {
-            None => Ok(Written::Denied),
+            None => Ok(Written::Denied.into()),
             Some(Victim { at, seen, live: false }) => {
                 self.write(at, &seen, new, view, Written::Created)
             }
@@ -166,10 +207,12 @@ where
         }
     }
 
+    /// The free lane for a key: its own if that is free, for look-ups go there first.
     fn free_lane(&self, place: Place) -> Option<Position> {
         let home = self.bucket(place.home).tags.free();
-        let lane_of = |bucket, free: u32| {
-            (free != 0).then(|| Position { bucket, lane: free.trailing_zeros() as usize })
+        let lane_of = |bucket, free| {
+            let lane = Bucket::<W>::nearest(free, place.lane.into())?;
+            Some(Position { bucket, lane })
         };
         if LANES as u32 - home.count_ones() <= HOME_FIRST {
             return lane_of(place.home, home);
@@ -202,8 +245,7 @@ where
         oldest.map(|(_, victim)| victim)
     }
 
-    /// Writes the entry at `at` if it is still as `seen`, a refresh included, and leaves one entry
-    /// of its key.
+    /// Writes the entry at `at` if it is still as `seen`, a refresh included.
     fn write(
         &self,
         at: Position,
@@ -211,16 +253,13 @@ where
         new: &New<W>,
         view: View<'_>,
         written: Written,
-    ) -> Result<Written, Retry> {
+    ) -> Result<Entered, Retry> {
         let bucket = self.bucket(at.bucket);
         let locked = self.take(at, seen, written == Written::Replaced).ok_or(Retry)?;
         let sequence = locked.next_sequence();
         locked.write(&new.key, new.value.pack(), Stamp::new(view.now, new.confirmed));
-        let place = self.place(new.hash);
-        bucket.tags.set(at.lane, place.tag);
-        drop(locked);
-        let stays = self.settle(place, at, sequence, &new.key);
-        Ok(if stays { written } else { Written::Contended })
+        bucket.tags.set(at.lane, self.place(new.hash).tag);
+        Ok(Entered { written, at: Some((at, sequence)) })
     }
 
     /// The right to write the entry at `at` if nobody has written it since `seen`, or if
@@ -233,7 +272,8 @@ where
         let sequence = locked.next_sequence();
         drop(locked);
         // Who met the odd sequence left this key to us.
-        self.settle(self.place(self.hash(&seen.key)), at, sequence, &seen.key);
+        published();
+        self.leave_one(self.place(self.hash(&seen.key)), at, sequence, &seen.key);
         None
     }
 
@@ -244,14 +284,15 @@ where
     }
 
     /// Of several entries of one key the one at the lowest position stays; says whether that is
-    /// ours. Everyone who has written an entry comes through here after publishing it, so whoever
+    /// ours. Everyone who has written an entry comes through here behind [`published`], so whoever
     /// is last sees all of them (the argument is at the head of the module).
-    fn settle(&self, place: Place, ours: Position, sequence: u32, key: &[u64; W]) -> bool {
-        fence(Ordering::SeqCst);
+    fn leave_one(&self, place: Place, ours: Position, sequence: u32, key: &[u64; W]) -> bool {
         for theirs in self.positions(place).filter(|p| *p != ours) {
             match self.bucket(theirs.bucket).entry(theirs.lane).read() {
-                Ok(seen) if seen.key == *key && ours < theirs => self.kill(theirs, seen.sequence),
-                Ok(seen) if seen.key == *key => {
+                Ok(seen) if same(&seen.key, key) && ours < theirs => {
+                    self.kill(theirs, seen.sequence)
+                }
+                Ok(seen) if same(&seen.key, key) => {
                     self.kill(ours, sequence);
                     return false;
                 }

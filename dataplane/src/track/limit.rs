@@ -26,12 +26,17 @@ impl InsertLimit {
         Self::per_tick(u32::try_from(share).unwrap_or(u32::MAX))
     }
 
-    /// Takes one of this tick's allowance, if any is left.
-    pub fn take(&mut self, now: Tick) -> bool {
+    /// Whether any of this tick's allowance is left.
+    pub fn is_left(&mut self, now: Tick) -> bool {
         if self.tick != now {
             (self.tick, self.used) = (now, 0);
         }
-        let allowed = self.per_tick == 0 || self.used < self.per_tick;
+        self.per_tick == 0 || self.used < self.per_tick
+    }
+
+    /// Takes one of this tick's allowance, if any is left.
+    pub fn take(&mut self, now: Tick) -> bool {
+        let allowed = self.is_left(now);
         self.used = self.used.saturating_add(u32::from(allowed));
         allowed
     }

@@ -3,12 +3,12 @@
 use arrayvec::ArrayVec;
 use tables::counters::Event;
 use tables::{
-    ClassPlan, EarlierKeys, Family, Key, PacketClass, Service, Tables, Tick, WorkerCounters,
+    ClassPlan, EarlierKeys, Family, FieldSet, PacketClass, Service, Tables, Tick, WorkerCounters,
 };
 
 use super::ConnectionTable;
 use super::quoted;
-use super::region::{Found, KeyWords, Probe, Region, Touch};
+use super::region::{About, Found, Probe, Region, Touch};
 use super::value::View;
 use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
 
@@ -27,21 +27,20 @@ pub(super) fn look_up<F>(
     for (index, packet) in (0..).zip(&mut batch.0) {
         match packet.outcome {
             None if packet.parsed.quotes() => {
-                hits += usize::from(quoted::follow(packet, table, view));
+                hits += u64::from(quoted::follow(packet, table, view));
             }
             None => burst.aim(packet, index, table, view),
             Some(_) => {}
         }
     }
     burst.find(table, view);
-    burst.conclude(batch);
-    hits += burst.count(|found| matches!(found, Found::Hit(..)));
-    if burst.count(|found| found == Found::Miss) > 0 {
+    let told = burst.tell(batch);
+    hits += told.hits;
+    if told.misses > 0 {
         hits += look_up_before(batch, table, view);
     }
-    counters.add(Event::EntryHit, hits as u64);
-    let contended = burst.count(|found| found == Found::Contended);
-    counters.add(Event::EntryContended, contended as u64);
+    counters.add(Event::EntryHit, hits);
+    counters.add(Event::EntryContended, told.contended);
 }
 
 /// A burst's probes, by family.
@@ -63,32 +62,32 @@ impl Burst {
     ) {
         let Some((service, plan)) = planned(packet, view.tables) else { return };
         let Some(fields) = plan.track else { return };
-        let key = packet.parsed.flow.key(fields, packet.service);
         if packet.parsed.syn && plan.syn_is_new {
-            packet.tracking = Tracking::Remember(key, table.hash_ahead(&key));
+            packet.tracking = Tracking::Remember(table.hash_ahead(packet, fields));
         } else {
             let touch = touch(packet.parsed.class, packet.parsed.syn);
-            self.probe(&key, service.idle_limit(view.now), touch, index, table);
+            let about = About { idle_ticks: service.idle_limit(view.now), touch, packet: index };
+            self.probe(packet, fields, about, table);
         }
     }
 
     #[inline]
-    fn probe(
+    fn probe<F>(
         &mut self,
-        key: &Key,
-        idle_ticks: u32,
-        touch: Touch,
-        index: u8,
+        packet: &Packet<F>,
+        fields: FieldSet,
+        about: About,
         table: &ConnectionTable,
     ) {
+        let (flow, service) = (&packet.parsed.flow, packet.service);
         // A batch holds no more packets than there is room for probes.
-        let _ = match key.family() {
+        let _ = match flow.family() {
             Family::V4 => {
-                let probe = table.v4.probe(key.v4_words(), idle_ticks, touch, index);
+                let probe = table.v4.probe(flow.v4_key_words(fields, service), about);
                 self.v4.try_push(probe).is_ok()
             }
             Family::V6 => {
-                let probe = table.v6.probe(key.v6_words(), idle_ticks, touch, index);
+                let probe = table.v6.probe(flow.v6_key_words(fields, service), about);
                 self.v6.try_push(probe).is_ok()
             }
         };
@@ -99,15 +98,51 @@ impl Burst {
         table.v6.find(&mut self.v6, view);
     }
 
-    /// Leaves the answers in the packets.
-    fn conclude<F>(&self, batch: &mut Batch<F>) {
-        conclude(&self.v4, batch);
-        conclude(&self.v6, batch);
+    /// Leaves the answers in the packets, and counts them.
+    fn tell<F>(&self, batch: &mut Batch<F>) -> Told {
+        let mut told = Told::default();
+        self.v4.iter().for_each(|probe| told.tell(probe, batch));
+        self.v6.iter().for_each(|probe| told.tell(probe, batch));
+        told
     }
 
-    fn count(&self, which: impl Fn(Found) -> bool) -> usize {
+    fn hits(&self) -> u64 {
         let v4 = self.v4.iter().map(|p| p.found);
-        v4.chain(self.v6.iter().map(|p| p.found)).filter(|found| which(*found)).count()
+        v4.chain(self.v6.iter().map(|p| p.found))
+            .map(|f| u64::from(matches!(f, Found::Hit(..))))
+            .sum()
+    }
+}
+
+/// How many answers of each kind there were.
+#[derive(Default)]
+struct Told {
+    hits: u64,
+    misses: u64,
+    contended: u64,
+}
+
+impl Told {
+    #[inline]
+    fn tell<const W: usize, F>(&mut self, probe: &Probe<W>, batch: &mut Batch<F>) {
+        let Some(packet) = batch.0.get_mut(usize::from(probe.about.packet)) else { return };
+        match probe.found {
+            Found::Hit(value, _) => {
+                packet.slot = Some(value.slot);
+                packet.why = Why::Tracked;
+                packet.entry = Entry::Hit;
+                packet.tracking = Tracking::Found;
+                self.hits += 1;
+            }
+            Found::Contended => {
+                packet.tracking = Tracking::SelectOnly;
+                self.contended += 1;
+            }
+            Found::Miss => {
+                packet.tracking = Tracking::Remember(probe.hash);
+                self.misses += 1;
+            }
+        }
     }
 }
 
@@ -121,32 +156,11 @@ fn touch(class: PacketClass, syn: bool) -> Touch {
     if class == PacketClass::Tcp && syn { Touch::Seen } else { Touch::Confirm }
 }
 
-fn conclude<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>)
-where
-    [u64; W]: KeyWords,
-{
-    for probe in probes {
-        let Some(packet) = batch.0.get_mut(usize::from(probe.packet)) else { continue };
-        match probe.found {
-            Found::Hit(value, _) => {
-                packet.slot = Some(value.slot);
-                packet.why = Why::Tracked;
-                packet.entry = Entry::Hit;
-                packet.tracking = Tracking::Found;
-            }
-            Found::Contended => packet.tracking = Tracking::SelectOnly,
-            Found::Miss => {
-                packet.tracking = Tracking::Remember(probe.key.key(), probe.hash);
-            }
-        }
-    }
-}
-
 /// Looks misses up once more under the keys that their class had before, the latest first:
 /// rare, so the burst only pays for it while a change is fresh. Says how many were found.
 #[cold]
 #[inline(never)]
-fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'_>) -> usize {
+fn look_up_before<F>(batch: &mut Batch<F>, table: &ConnectionTable, view: View<'_>) -> u64 {
     (0..EarlierKeys::MOST).map(|nth| look_up_nth_before(nth, batch, table, view)).sum()
 }
 
@@ -155,21 +169,22 @@ fn look_up_nth_before<F>(
     batch: &mut Batch<F>,
     table: &ConnectionTable,
     view: View<'_>,
-) -> usize {
+) -> u64 {
     let mut burst = Burst::default();
     for (index, packet) in (0..).zip(&batch.0) {
         let Some((service, plan)) = planned(packet, view.tables) else { continue };
         if let Some(fields) = plan.track_before.at(view.now).nth(nth)
             && still_missed(packet, plan)
         {
-            let key = packet.parsed.flow.key(fields, packet.service);
-            burst.probe(&key, service.idle_limit(view.now), Touch::Not, index, table);
+            let idle_ticks = service.idle_limit(view.now);
+            let about = About { idle_ticks, touch: Touch::Not, packet: index };
+            burst.probe(packet, fields, about, table);
         }
     }
     burst.find(table, view);
     migrate(&burst.v4, batch);
     migrate(&burst.v6, batch);
-    burst.count(|found| matches!(found, Found::Hit(..)))
+    burst.hits()
 }
 
 fn still_missed<F>(packet: &Packet<F>, plan: &ClassPlan) -> bool {
@@ -179,8 +194,8 @@ fn still_missed<F>(packet: &Packet<F>, plan: &ClassPlan) -> bool {
 
 fn migrate<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>) {
     for probe in probes {
-        let Some(packet) = batch.0.get_mut(usize::from(probe.packet)) else { continue };
-        let (Found::Hit(value, confirmed), Tracking::Remember(key, hash)) =
+        let Some(packet) = batch.0.get_mut(usize::from(probe.about.packet)) else { continue };
+        let (Found::Hit(value, confirmed), Tracking::Remember(hash)) =
             (probe.found, packet.tracking)
         else {
             continue;
@@ -188,24 +203,25 @@ fn migrate<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>) {
         packet.slot = Some(value.slot);
         packet.why = Why::Tracked;
         packet.entry = Entry::Hit;
-        packet.tracking = Tracking::Migrate { key, hash, value, confirmed };
+        packet.tracking = Tracking::Migrate { hash, value, confirmed };
     }
 }
 
 impl ConnectionTable {
     /// The hash of a key that will be written without a look-up; asks for the lines of its tags.
-    fn hash_ahead(&self, key: &Key) -> u64 {
-        match key.family() {
-            Family::V4 => hash_ahead(&self.v4, &key.v4_words()),
-            Family::V6 => hash_ahead(&self.v6, &key.v6_words()),
+    #[inline]
+    fn hash_ahead<F>(&self, packet: &Packet<F>, fields: FieldSet) -> u64 {
+        let (flow, service) = (&packet.parsed.flow, packet.service);
+        match flow.family() {
+            Family::V4 => hash_ahead(&self.v4, &flow.v4_key_words(fields, service)),
+            Family::V6 => hash_ahead(&self.v6, &flow.v6_key_words(fields, service)),
         }
     }
 }
 
+#[inline]
 fn hash_ahead<const W: usize>(region: &Region<W>, key: &[u64; W]) -> u64 {
     let hash = region.hash(key);
-    let place = region.place(hash);
-    region.bucket(place.home).tags.prefetch();
-    region.bucket(place.other).tags.prefetch();
+    region.prefetch_tags(hash);
     hash
 }

@@ -23,10 +23,12 @@
 //!        │                   │ lifetime:8            │ confirmed:1    │ being written   │
 //! ```
 //!
-//! A key has two candidate buckets. The home bucket is filled to three quarters before the other
-//! is looked at, so a hit touches one line of tags and one of entries; nine in a hundred keys of a
-//! full table, and hardly any of a half full one, live in the other bucket and cost one line of
-//! tags more. A miss touches both lines of tags, and an insert one entry beside them; only when
+//! A key has two candidate buckets, and in each a line of its own. An entry goes into the home
+//! bucket until that is three quarters full, and there into its own line if that has a free lane. So
+//! a look-up goes to that line first, without a tag: one line a hit for nine in ten keys of a half
+//! full table, and for two in three of a full one. The others cost a line of tags and one of entries
+//! more; nine in a hundred keys of a full table live in the other bucket, and cost one line of
+//! tags more still. A miss touches its line and both lines of tags, and an insert one entry; only when
 //! both buckets are full are their entries read (at most 2 × 16 lines, or 2 × 32), for a dead one
 //! or the oldest that has seen one packet (D-4). An eighth more slots than configured are mapped:
 //! all configured entries then fit before placement first fails. Memory for each configured entry
@@ -45,15 +47,16 @@
 //!   swap succeeds only if nobody has written since the read, so a decision made on a snapshot
 //!   (same key, dead, free lane) still holds; a refresh does not take the sequence, so the stamp is
 //!   compared again. Sequences would have to wrap (2^31 writes) within one read to be mistaken.
-//! - **Tags** are hints for readers: a stale one costs a compare of full keys, never an answer. A
+//! - **Own lines** and **tags** are hints for readers: a stale one costs a compare of full keys,
+//!   never an answer. What is found without a tag counts only if it is a whole, live hit. A
 //!   lane is written only by who holds its entry's sequence.
 //! - **Refresh** is a compare-and-swap of the stamp alone, and only if it changes. A refresher that
 //!   was held up meanwhile finds another stamp and leaves it; if the lane has gone to another key
 //!   with the very same stamp, that entry was seen in the same tick, and at worst counts as
 //!   confirmed too early.
 //! - **One entry for a key**: two workers may miss and insert one key at the same time, into
-//!   different lanes. Each, after publishing, passes a sequentially consistent fence and looks at
-//!   both buckets again. Of two such fences one is first, and the later worker's look sees the
+//!   different lanes. Each, after publishing, passes a sequentially consistent fence (one for all that
+//!   a burst has published) and looks at both buckets again. Of two such fences one is first, and the later worker's look sees the
 //!   earlier one's entry. Whoever sees both kills the one at the higher position (itself, perhaps),
 //!   under its sequence; so both agree, and the lowest stays. A look that meets an odd sequence
 //!   passes on: its holder publishes and looks later, and then sees ours; one that gives up a write

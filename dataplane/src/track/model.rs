@@ -18,7 +18,7 @@ use tables::{
 use super::hash::TableKey;
 use super::insert::{New, Written};
 use super::mem::Pages;
-use super::region::{Found, KeyWords, Region, Touch};
+use super::region::{About, Found, KeyWords, Region, Touch};
 use super::value::{State, Value, View};
 
 const PREEMPTIONS: usize = 3;
@@ -66,7 +66,8 @@ impl Shared {
     }
 
     fn find(&self, client: u8) -> Found {
-        let mut probe = [self.region.probe(key(client), 10, Touch::Confirm, 0)];
+        let about = About { idle_ticks: 10, touch: Touch::Confirm, packet: 0 };
+        let mut probe = [self.region.probe(key(client), about)];
         self.region.find(&mut probe, self.view());
         probe[0].found
     }

@@ -1,13 +1,15 @@
 //! The stage that writes entries, once selection has decided (T-1, T-3).
 
+use arrayvec::ArrayVec;
 use tables::counters::Event;
-use tables::{Family, Key, Tables, Tick, WorkerCounters};
+use tables::{Family, FieldSet, Tables, Tick, WorkerCounters};
 
 use super::ConnectionTable;
 use super::InsertLimit;
-use super::insert::{New, Written};
+use super::insert::{Entered, New, Written, published};
+use super::region::{KeyWords, Region};
 use super::value::{Value, View};
-use crate::batch::{Batch, Entry, Packet, Tracking, Why};
+use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
 
 /// Enters the packets that have a backend and wish to be remembered, and counts what became of
 /// their entries.
@@ -19,42 +21,96 @@ pub(super) fn record<F>(
     limit: &mut InsertLimit,
     counters: &WorkerCounters,
 ) {
-    for packet in batch.live() {
-        if let Tracking::Remember(key, hash) | Tracking::Migrate { key, hash, .. } = packet.tracking
-        {
-            table.prefetch_insert(&key, hash);
+    let (mut v4, mut v6) = (Wishes::default(), Wishes::default());
+    for (index, packet) in (0..).zip(&batch.0) {
+        if let Some((fields, what)) = wish(packet, tables) {
+            let (flow, service) = (&packet.parsed.flow, packet.service);
+            match flow.family() {
+                Family::V4 => v4.add(flow.v4_key_words(fields, service), &what, index),
+                Family::V6 => v6.add(flow.v6_key_words(fields, service), &what, index),
+            }
         }
     }
     let view = View { tables, now };
-    for packet in batch.live() {
-        if let Some(wish) = wish(packet, tables) {
-            let written = table.insert(&wish, view, || limit.take(now));
-            conclude(packet, written, counters);
-        }
-    }
+    v4.write(&table.v4, view, limit);
+    v6.write(&table.v6, view, limit);
+    v4.tell(batch, counters);
+    v6.tell(batch, counters);
 }
 
-/// An entry to write, of either family.
+/// What a packet's entry is to say.
 struct Wish {
-    key: Key,
     hash: u64,
     value: Value,
     confirmed: bool,
     supersede: bool,
 }
 
-fn wish<F>(packet: &Packet<F>, tables: &Tables) -> Option<Wish> {
+/// The fields of the packet's key, and what to enter under it.
+#[inline]
+fn wish<F>(packet: &Packet<F>, tables: &Tables) -> Option<(FieldSet, Wish)> {
     match packet.tracking {
-        Tracking::Remember(key, hash) => {
+        Tracking::No | Tracking::Found | Tracking::SelectOnly => None,
+        _ if packet.outcome.is_some() => None,
+        Tracking::Remember(hash) => {
             let plan = tables.service(packet.service)?.plan.class(packet.parsed.class);
             let value = Value::stamped(packet.slot?, plan.lifetime, tables)?;
             let supersede = packet.parsed.syn && plan.syn_is_new;
-            Some(Wish { key, hash, value, confirmed: false, supersede })
+            Some((plan.track?, Wish { hash, value, confirmed: false, supersede }))
         }
-        Tracking::Migrate { key, hash, value, confirmed } => {
-            Some(Wish { key, hash, value, confirmed, supersede: false })
+        Tracking::Migrate { hash, value, confirmed } => {
+            let plan = tables.service(packet.service)?.plan.class(packet.parsed.class);
+            Some((plan.track?, Wish { hash, value, confirmed, supersede: false }))
         }
-        Tracking::No | Tracking::Found | Tracking::SelectOnly => None,
+    }
+}
+
+/// A burst's entries of one family: where in the batch each one's packet is, and what has become
+/// of it.
+struct Wishes<const W: usize>(ArrayVec<(New<W>, u8, Written), BURST>);
+
+impl<const W: usize> Default for Wishes<W> {
+    fn default() -> Self {
+        Self(ArrayVec::new())
+    }
+}
+
+impl<const W: usize> Wishes<W>
+where
+    [u64; W]: KeyWords,
+{
+    fn add(&mut self, key: [u64; W], wish: &Wish, packet: u8) {
+        let Wish { hash, value, confirmed, supersede } = *wish;
+        let new = New { key, hash, value, confirmed, supersede };
+        // A batch holds no more packets than there is room for.
+        let _ = self.0.try_push((new, packet, Written::Denied));
+    }
+
+    /// Writes all, then settles all: so a burst needs one fence.
+    fn write(&mut self, region: &Region<W>, view: View<'_>, limit: &mut InsertLimit) {
+        if self.0.is_empty() {
+            return;
+        }
+        // A flood beyond the limit needs no lane.
+        if limit.is_left(view.now) {
+            self.0.iter().for_each(|(new, ..)| region.prefetch_insert(new.hash));
+        }
+        let mut entered = ArrayVec::<Entered, BURST>::new();
+        for (new, ..) in &self.0 {
+            let _ = entered.try_push(region.enter(new, view, || limit.take(view.now)));
+        }
+        published();
+        for ((new, _, written), entered) in self.0.iter_mut().zip(entered) {
+            *written = region.settle(new, entered);
+        }
+    }
+
+    fn tell<F>(&self, batch: &mut Batch<F>, counters: &WorkerCounters) {
+        for (_, packet, written) in &self.0 {
+            if let Some(packet) = batch.0.get_mut(usize::from(*packet)) {
+                conclude(packet, *written, counters);
+            }
+        }
     }
 }
 
@@ -80,28 +136,5 @@ fn conclude<F>(packet: &mut Packet<F>, written: Written, counters: &WorkerCounte
     // What was found under an earlier key stays a hit, whatever became of the new one.
     if packet.entry == Entry::None {
         packet.entry = entry;
-    }
-}
-
-impl ConnectionTable {
-    fn prefetch_insert(&self, key: &Key, hash: u64) {
-        match key.family() {
-            Family::V4 => self.v4.prefetch_insert(hash),
-            Family::V6 => self.v6.prefetch_insert(hash),
-        }
-    }
-
-    fn insert(&self, wish: &Wish, view: View<'_>, allowed: impl FnMut() -> bool) -> Written {
-        let Wish { key, hash, value, confirmed, supersede } = *wish;
-        match key.family() {
-            Family::V4 => {
-                let key = key.v4_words();
-                self.v4.insert(&New { key, hash, value, confirmed, supersede }, view, allowed)
-            }
-            Family::V6 => {
-                let key = key.v6_words();
-                self.v6.insert(&New { key, hash, value, confirmed, supersede }, view, allowed)
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use tables::Key;
 
 use super::bucket::{Bucket, LANES, lanes};
-use super::entry::{Busy, Snapshot};
+use super::entry::Snapshot;
 use super::hash::{Place, TableKey};
 use super::mem::{Pages, Slab};
 use super::value::{Stamp, State, Value, View};
@@ -59,16 +59,22 @@ pub(super) enum Found {
     Contended,
 }
 
-/// One key of a burst.
-pub(super) struct Probe<const W: usize> {
-    pub(super) key: [u64; W],
-    place: Place,
-    idle_ticks: u32,
-    touch: Touch,
+/// What a look-up is told beside the key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About {
+    /// The age at which an entry has expired.
+    pub(super) idle_ticks: u32,
+    pub(super) touch: Touch,
     /// Where in the batch its packet is.
     pub(super) packet: u8,
-    lanes: u32,
+}
+
+/// One key of a burst.
+pub(super) struct Probe<const W: usize> {
+    key: [u64; W],
     pub(super) hash: u64,
+    pub(super) about: About,
+    lanes: u32,
     pub(super) found: Found,
 }
 
@@ -77,6 +83,18 @@ pub(super) struct Probe<const W: usize> {
 pub(super) struct Position {
     pub(super) bucket: u32,
     pub(super) lane: usize,
+}
+
+/// What one entry says about a key.
+enum Answer {
+    /// It is its live entry.
+    Hit(Found),
+    /// It is another's, or dead.
+    Nothing,
+    /// Somebody is writing it.
+    Busy,
+    /// It is its entry, and of newer Tables.
+    Newer,
 }
 
 /// One family's buckets.
@@ -118,6 +136,14 @@ impl<const W: usize> Region<W> {
         &self.buckets
     }
 
+    /// Asks for the tags of both buckets.
+    #[inline]
+    pub(super) fn prefetch_tags(&self, hash: u64) {
+        let place = self.place(hash);
+        self.bucket(place.home).tags.prefetch();
+        self.bucket(place.other).tags.prefetch();
+    }
+
     #[inline]
     pub(super) fn hash(&self, key: &[u64; W]) -> u64 {
         self.key.hash(key)
@@ -136,66 +162,111 @@ impl<const W: usize> Region<W> {
 
     /// A probe, with its first line asked for.
     #[inline]
-    pub(super) fn probe(
-        &self,
-        key: [u64; W],
-        idle_ticks: u32,
-        touch: Touch,
-        packet: u8,
-    ) -> Probe<W> {
+    pub(super) fn probe(&self, key: [u64; W], about: About) -> Probe<W> {
         let hash = self.hash(&key);
         let place = self.place(hash);
-        self.bucket(place.home).tags.prefetch();
-        Probe { key, place, idle_ticks, touch, packet, lanes: 0, hash, found: Found::Miss }
+        self.bucket(place.home).prefetch(place.lane.into());
+        Probe { key, hash, about, lanes: 0, found: Found::Miss }
     }
 
-    /// Answers a burst of probes. Each pass asks for the lines that the next one reads: the tags,
-    /// the entry of the first equal tag or the other bucket's tags, that bucket's entry.
+    /// Answers a burst of probes, at most 32. Most entries are in the lane that their hash says,
+    /// and need no tags.
     pub(super) fn find(&self, probes: &mut [Probe<W>], view: View<'_>) {
-        for probe in &mut *probes {
-            let home = self.bucket(probe.place.home);
-            probe.lanes = home.tags.matching(probe.place.tag);
-            match probe.lanes {
-                0 => self.bucket(probe.place.other).tags.prefetch(),
-                lanes => home.prefetch_first(lanes),
+        let mut missed = 0;
+        for (index, probe) in (0_u32..).zip(&mut *probes) {
+            probe.found = self.check_own_lane(probe, view);
+            if probe.found == Found::Miss {
+                missed |= 1_u32.wrapping_shl(index);
+                self.bucket(self.place(probe.hash).home).tags.prefetch();
             }
         }
-        for probe in &mut *probes {
-            probe.found = self.check(probe, probe.place.home, view);
+        if missed != 0 {
+            self.find_by_tag(probes, missed, view);
+        }
+    }
+
+    /// Looks at the one line where the key's entry is, unless others were there first. What is not a
+    /// plain hit counts as a miss, which is left to the tags.
+    #[inline(always)]
+    fn check_own_lane(&self, probe: &Probe<W>, view: View<'_>) -> Found {
+        let place = self.place(probe.hash);
+        let bucket = self.bucket(place.home);
+        let lane = bucket.abreast(place.lane.into(), &probe.key);
+        match self.check_lane(probe, bucket, lane, view) {
+            Answer::Hit(found) => found,
+            Answer::Nothing | Answer::Busy | Answer::Newer => Found::Miss,
+        }
+    }
+
+    /// Answers the probes in `missed` by the tags of both buckets. Each pass asks for the lines that
+    /// the next one reads: the entry of the first equal tag or the other bucket's tags, that
+    /// bucket's entry.
+    #[inline(never)]
+    fn find_by_tag(&self, probes: &mut [Probe<W>], missed: u32, view: View<'_>) {
+        for_each(probes, missed, |probe| {
+            let place = self.place(probe.hash);
+            let home = self.bucket(place.home);
+            probe.lanes = home.tags.matching(place.tag);
+            match probe.lanes {
+                0 => self.bucket(place.other).tags.prefetch(),
+                lanes => home.prefetch_first(lanes),
+            }
+        });
+        for_each(probes, missed, |probe| {
+            let place = self.place(probe.hash);
+            probe.found = self.check(probe, place.home, view);
             probe.lanes = 0;
             if probe.found == Found::Miss {
-                let other = self.bucket(probe.place.other);
-                probe.lanes = other.tags.matching(probe.place.tag);
+                let other = self.bucket(place.other);
+                probe.lanes = other.tags.matching(place.tag);
                 if probe.lanes != 0 {
                     other.prefetch_first(probe.lanes);
                 }
             }
-        }
-        for probe in probes.iter_mut().filter(|p| p.lanes != 0) {
-            probe.found = self.check(probe, probe.place.other, view);
-        }
+        });
+        for_each(probes, missed, |probe| {
+            if probe.lanes != 0 {
+                probe.found = self.check(probe, self.place(probe.hash).other, view);
+            }
+        });
     }
 
-    #[inline]
     fn check(&self, probe: &Probe<W>, bucket: u32, view: View<'_>) -> Found {
         let bucket = self.bucket(bucket);
         let mut found = Found::Miss;
         for lane in lanes(probe.lanes) {
-            let entry = bucket.entry(lane);
-            match entry.read() {
-                Err(Busy) => found = Found::Contended,
-                Ok(seen) if !same(&seen.key, &probe.key) => {}
-                Ok(seen) => match view.judge(seen.value, seen.stamp, probe.idle_ticks) {
-                    State::Dead => {}
-                    State::Newer => return Found::Contended,
-                    State::Live => {
-                        self.touch(bucket, lane, &seen, probe.touch, view);
-                        return hit(&seen);
-                    }
-                },
+            match self.check_lane(probe, bucket, lane, view) {
+                Answer::Hit(found) => return found,
+                Answer::Newer => return Found::Contended,
+                Answer::Busy => found = Found::Contended,
+                Answer::Nothing => {}
             }
         }
         found
+    }
+
+    /// What one entry says about a key: nothing if it is another's or dead.
+    #[inline(always)]
+    fn check_lane(
+        &self,
+        probe: &Probe<W>,
+        bucket: &Bucket<W>,
+        lane: usize,
+        view: View<'_>,
+    ) -> Answer {
+        let entry = bucket.entry(lane);
+        let Ok(seen) = entry.read() else { return Answer::Busy };
+        if !same(&seen.key, &probe.key) {
+            return Answer::Nothing;
+        }
+        match view.judge(seen.value, seen.stamp, probe.about.idle_ticks) {
+            State::Dead => Answer::Nothing,
+            State::Newer => Answer::Newer,
+            State::Live => {
+                self.touch(bucket, lane, &seen, probe.about.touch, view);
+                Answer::Hit(hit(&seen))
+            }
+        }
     }
 
     /// Refreshes an entry; writes only what changes (D-3).
@@ -216,9 +287,22 @@ impl<const W: usize> Region<W> {
     }
 }
 
+/// Calls `work` for the probes whose bits are set.
+fn for_each<const W: usize>(
+    probes: &mut [Probe<W>],
+    which: u32,
+    mut work: impl FnMut(&mut Probe<W>),
+) {
+    for index in lanes(which) {
+        if let Some(probe) = probes.get_mut(index) {
+            work(probe);
+        }
+    }
+}
+
 /// Equality of keys; `==` on arrays of this length calls memcmp (5 % of a look-up).
 #[inline(always)]
-fn same<const W: usize>(a: &[u64; W], b: &[u64; W]) -> bool {
+pub(super) fn same<const W: usize>(a: &[u64; W], b: &[u64; W]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | a ^ b) == 0
 }
 

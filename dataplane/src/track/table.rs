@@ -7,7 +7,7 @@ use tables::{Family, Key, Tables, Tick};
 use super::hash::TableKey;
 use super::mem::Pages;
 use super::memory::Memory;
-use super::region::{Found, KeyWords, Region, Touch};
+use super::region::{About, Found, KeyWords, Region, Touch};
 use super::value::{Value, View};
 
 /// The connection table, shared by all workers (D-3). Its size is fixed and its memory mapped
@@ -50,7 +50,8 @@ where
 {
     fn peek(&self, key: &Key, view: View<'_>) -> Option<Value> {
         let idle_ticks = view.tables.service(key.service())?.idle_limit(view.now);
-        let mut probe = [self.probe(<[u64; W]>::of(key), idle_ticks, Touch::Not, 0)];
+        let about = About { idle_ticks, touch: Touch::Not, packet: 0 };
+        let mut probe = [self.probe(<[u64; W]>::of(key), about)];
         self.find(&mut probe, view);
         match probe {
             [probe] => match probe.found {

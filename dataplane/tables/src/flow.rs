@@ -5,7 +5,6 @@
 //! no code branches on an affinity.
 
 use siphasher::sip::SipHasher13;
-use std::hash::Hasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::ServiceId;
@@ -125,6 +124,7 @@ pub struct Flow {
 
 impl Flow {
     /// An IPv4 flow; addresses in network byte order.
+    #[inline]
     pub fn v4(src: [u8; 4], dst: [u8; 4], proto: u8, sport: u16, dport: u16) -> Self {
         let addresses =
             u64::from(u32::from_be_bytes(src)) << 32 | u64::from(u32::from_be_bytes(dst));
@@ -132,6 +132,7 @@ impl Flow {
     }
 
     /// An IPv6 flow; addresses in network byte order.
+    #[inline]
     pub fn v6(src: [u8; 16], dst: [u8; 16], proto: u8, sport: u16, dport: u16) -> Self {
         let [s0, s1] = halves(src);
         let [d0, d1] = halves(dst);
@@ -146,11 +147,13 @@ impl Flow {
     }
 
     /// The address family.
+    #[inline]
     pub fn family(&self) -> Family {
         self.family
     }
 
     /// The source address.
+    #[inline]
     pub fn src(&self) -> IpAddr {
         match self.family {
             Family::V4 => Ipv4Addr::from((self.words[0] >> 32) as u32).into(),
@@ -159,6 +162,7 @@ impl Flow {
     }
 
     /// The destination address.
+    #[inline]
     pub fn dst(&self) -> IpAddr {
         match self.family {
             Family::V4 => Ipv4Addr::from(self.words[0] as u32).into(),
@@ -167,50 +171,82 @@ impl Flow {
     }
 
     /// The IP protocol number; for IPv6 the one behind the extension headers.
+    #[inline]
     pub fn proto(&self) -> u8 {
         (self.words[TAIL] >> 24) as u8
     }
 
     /// The source port, 0 where the packet has none.
+    #[inline]
     pub fn sport(&self) -> u16 {
         (self.words[TAIL] >> 48) as u16
     }
 
     /// The destination port, 0 where the packet has none.
+    #[inline]
     pub fn dport(&self) -> u16 {
         (self.words[TAIL] >> 32) as u16
     }
 
     /// The tracking key: the fields of `set`, and which fields and whose they are, so that keys of
     /// two kinds or of two services never meet (T-16).
+    #[inline]
     pub fn key(&self, set: FieldSet, service: ServiceId) -> Key {
         let mut words = self.masked(set);
-        words[TAIL] |= u64::from(set.0) << 16 | u64::from(service.0);
+        words[TAIL] |= whose(set, service);
         Key { words, family: self.family }
+    }
+
+    /// The two words of an IPv4 flow's [`Flow::key`]: half of what making the whole key costs.
+    #[inline]
+    pub fn v4_key_words(&self, set: FieldSet, service: ServiceId) -> [u64; 2] {
+        let mask = &set.mask().v4;
+        [self.words[0] & mask[0], self.words[TAIL] & mask[TAIL] | whose(set, service)]
+    }
+
+    /// The five words of an IPv6 flow's [`Flow::key`].
+    #[inline]
+    pub fn v6_key_words(&self, set: FieldSet, service: ServiceId) -> [u64; 5] {
+        let mask = &set.mask().v6;
+        let mut words: Words = std::array::from_fn(|i| self.words[i] & mask[i]);
+        words[TAIL] |= whose(set, service);
+        words
+    }
+
+    /// An IPv4 flow's destination.
+    #[inline]
+    pub(crate) fn dst_v4(&self) -> u32 {
+        self.words[0] as u32
+    }
+
+    /// An IPv6 flow's destination.
+    #[inline]
+    pub(crate) fn dst_v6(&self) -> u128 {
+        u128::from(self.words[2]) << 64 | u128::from(self.words[3])
     }
 
     /// The selection hash over the fields of `set` (S-1): SipHash-1-3 keyed with `seed` (D-6).
     pub fn selection_hash(&self, set: FieldSet, seed: &HashSeed) -> u64 {
         let words = self.masked(set);
-        let mut hasher = SipHasher13::new_with_key(&seed.0);
+        let hasher = SipHasher13::new_with_key(&seed.0);
         match self.family {
             Family::V4 => {
                 let mut bytes = [0; 16];
                 bytes[..8].copy_from_slice(&words[0].to_be_bytes());
                 bytes[8..].copy_from_slice(&words[TAIL].to_be_bytes());
-                hasher.write(&bytes);
+                hasher.hash(&bytes)
             }
             Family::V6 => {
                 let mut bytes = [0; 40];
                 for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
                     chunk.copy_from_slice(&word.to_be_bytes());
                 }
-                hasher.write(&bytes);
+                hasher.hash(&bytes)
             }
         }
-        hasher.finish()
     }
 
+    #[inline]
     fn masked(&self, set: FieldSet) -> Words {
         let mask = match self.family {
             Family::V4 => &set.mask().v4,
@@ -220,15 +256,24 @@ impl Flow {
     }
 }
 
+/// A key's kind and service.
+#[inline]
+fn whose(set: FieldSet, service: ServiceId) -> u64 {
+    u64::from(set.0) << 16 | u64::from(service.0)
+}
+
+#[inline]
 fn tail(proto: u8, sport: u16, dport: u16) -> u64 {
     u64::from(sport) << 48 | u64::from(dport) << 32 | u64::from(proto) << 24
 }
 
+#[inline]
 fn halves(address: [u8; 16]) -> [u64; 2] {
     let whole = u128::from_be_bytes(address);
     [(whole >> 64) as u64, whole as u64]
 }
 
+#[inline]
 fn from_halves(high: u64, low: u64) -> IpAddr {
     Ipv6Addr::from(u128::from(high) << 64 | u128::from(low)).into()
 }
@@ -242,31 +287,37 @@ pub struct Key {
 
 impl Key {
     /// The address family; each has a table of its own.
+    #[inline]
     pub fn family(&self) -> Family {
         self.family
     }
 
     /// The service that the key belongs to.
+    #[inline]
     pub fn service(&self) -> ServiceId {
         ServiceId(self.words[TAIL] as u16)
     }
 
     /// The 16 bytes of an IPv4 key, as two words.
+    #[inline]
     pub fn v4_words(&self) -> [u64; 2] {
         [self.words[0], self.words[TAIL]]
     }
 
     /// The 40 bytes of an IPv6 key, as five words.
+    #[inline]
     pub fn v6_words(&self) -> [u64; 5] {
         self.words
     }
 
     /// The key that [`Key::v4_words`] came from.
+    #[inline]
     pub fn from_v4_words([addresses, tail]: [u64; 2]) -> Self {
         Self { words: [addresses, 0, 0, 0, tail], family: Family::V4 }
     }
 
     /// The key that [`Key::v6_words`] came from.
+    #[inline]
     pub fn from_v6_words(words: [u64; 5]) -> Self {
         Self { words, family: Family::V6 }
     }
@@ -328,6 +379,15 @@ mod tests {
             assert_eq!(a.key(FieldSet::ONE_TUPLE, service).service(), service);
             assert_eq!(a.key(FieldSet::TWO_TUPLE, service).fields(), FieldSet::TWO_TUPLE);
             assert_eq!(a.key(FieldSet::FIVE_TUPLE, service).flow(), a);
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_key_are_the_keys() {
+        for bits in 0..32 {
+            let (set, service) = (FieldSet(bits), ServiceId(9));
+            assert_eq!(v4(1).v4_key_words(set, service), v4(1).key(set, service).v4_words());
+            assert_eq!(v6(1).v6_key_words(set, service), v6(1).key(set, service).v6_words());
         }
     }
 

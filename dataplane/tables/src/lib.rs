@@ -81,6 +81,7 @@ pub struct Tables {
 
 impl Tables {
     /// The service with this id, if these Tables have it.
+    #[inline]
     pub fn service(&self, id: ServiceId) -> Option<&Service> {
         self.services.get(usize::from(id.0))?.as_ref()
     }

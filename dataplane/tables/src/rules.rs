@@ -20,7 +20,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use ipnet::IpNet;
 
-use crate::{Flow, PrefixMap, ServiceId};
+use crate::{Family, Flow, PrefixMap, ServiceId};
 use ports::{PortRange, PortRules};
 
 /// A rule's number: an index into [`RuleTable`] and the order of the file.
@@ -173,7 +173,7 @@ impl RuleTable {
     pub fn look_up(&self, flow: &Flow, port: Option<u16>) -> Match {
         const TCP: u8 = 6;
         const UDP: u8 = 17;
-        let Some(claims) = self.claims(flow.dst()) else { return Match::Unclaimed };
+        let Some(claims) = self.claims_of(flow) else { return Match::Unclaimed };
         let rule = match flow.proto() {
             TCP => claims.tcp.look_up(&self.ranges, port),
             UDP => claims.udp.look_up(&self.ranges, port),
@@ -209,6 +209,15 @@ impl RuleTable {
     }
 
     #[inline]
+    fn claims_of(&self, flow: &Flow) -> Option<&Claims> {
+        let host = match flow.family() {
+            Family::V4 => self.hosts_v4.get(&flow.dst_v4()),
+            Family::V6 => self.hosts_v6.get(&flow.dst_v6()),
+        };
+        if host.is_some() { host } else { self.prefix_claims(flow.dst()) }
+    }
+
+    #[inline]
     fn claims(&self, address: IpAddr) -> Option<&Claims> {
         let host = match address {
             IpAddr::V4(address) => self.hosts_v4.get(&address.to_bits()),
@@ -218,6 +227,7 @@ impl RuleTable {
     }
 
     /// Apart, because most appliances have no rule for a prefix.
+    #[inline(never)]
     fn prefix_claims(&self, address: IpAddr) -> Option<&Claims> {
         if self.prefixes.is_empty() { None } else { self.prefixes.longest(address) }
     }

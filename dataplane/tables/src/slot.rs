@@ -11,15 +11,18 @@ impl SlotId {
     pub const LIMIT: u32 = 1 << 24;
 
     /// The slot of this number, or `None` beyond [`SlotId::LIMIT`].
+    #[inline]
     pub fn new(number: u32) -> Option<Self> {
         (number < Self::LIMIT).then_some(Self(number))
     }
 
     /// The number.
+    #[inline]
     pub fn get(self) -> u32 {
         self.0
     }
 
+    #[inline]
     fn index(self) -> usize {
         self.0 as usize
     }

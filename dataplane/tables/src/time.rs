@@ -15,18 +15,21 @@ impl Tick {
     const MASK: u32 = u32::MAX >> 1;
 
     /// The tick that is `elapsed` after the clock's start, with ticks of `length`.
+    #[inline]
     pub fn after(elapsed: Duration, length: Duration) -> Self {
         Self((elapsed.as_nanos() / length.as_nanos()) as u32 & Self::MASK)
     }
 
     /// Ticks from `earlier` to `self`. A moment that another worker's clock put slightly ahead
     /// counts as no age at all.
+    #[inline]
     pub fn since(self, earlier: Self) -> u32 {
         let age = self.0.wrapping_sub(earlier.0) & Self::MASK;
         if age > Self::MASK / 2 { 0 } else { age }
     }
 
     /// `ticks` later.
+    #[inline]
     pub fn plus(self, ticks: u32) -> Self {
         Self(self.0.wrapping_add(ticks) & Self::MASK)
     }

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::super::insert::{New, Written};
-use super::super::region::{Found, KeyWords, Position, Region, Touch};
+use super::super::region::{About, Found, KeyWords, Position, Region, Touch};
 use super::super::value::{Stamp, Value, View};
 use super::*;
 
@@ -179,7 +179,8 @@ where
             (0..ROUNDS).for_each(|n| assert_eq!(write(1 + n % 2), Written::Replaced));
         });
         while !writer.is_finished() {
-            let mut probe = [region.probe(key, IDLE, Touch::Not, 0)];
+            let about = About { idle_ticks: IDLE, touch: Touch::Not, packet: 0 };
+            let mut probe = [region.probe(key, about)];
             region.find(&mut probe, view);
             match probe[0].found {
                 Found::Hit(value, false) if [slot(1), slot(2)].contains(&value.slot) => {}

@@ -48,6 +48,7 @@ impl PortRules {
         Self { start, end: ranges.len() as u32, all }
     }
 
+    #[inline]
     fn listed<'a>(&self, ranges: &'a [PortRange]) -> &'a [PortRange] {
         ranges.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -56,8 +57,12 @@ impl PortRules {
 /// The range with this port; they are in order and disjoint.
 #[inline]
 fn find(ranges: &[PortRange], port: u16) -> Option<MaybeRule> {
-    let range = ranges.get(ranges.partition_point(|range| range.last < port))?;
-    (range.first <= port).then_some(range.rule)
+    let range = match ranges {
+        // Most rules list one port.
+        [only] => only,
+        _ => ranges.get(ranges.partition_point(|range| range.last < port))?,
+    };
+    (range.first <= port && port <= range.last).then_some(range.rule)
 }
 
 /// `upper`, and of `lower` what is beside it.

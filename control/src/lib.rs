@@ -11,7 +11,8 @@
 //! - [`simulate`]: all of it over a list of events, with a virtual clock;
 //! - [`explain`]: the same for one packet, in words;
 //! - [`diff`]: what a reload would change;
-//! - [`host`]: the host interface, a TAP device and its thread.
+//! - [`host`]: the host interface, a TAP device and its thread;
+//! - [`netlink`]: the kernel's routes and neighbours, mirrored.
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
@@ -20,6 +21,7 @@ pub mod diff;
 pub mod explain;
 pub mod host;
 pub mod model;
+pub mod netlink;
 pub mod plan;
 pub mod policy;
 pub mod reload;

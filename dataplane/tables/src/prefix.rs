@@ -34,6 +34,21 @@ impl<V> PrefixMap<V> {
         self.trie.get_lpm(&prefix).map(|(_, value)| value)
     }
 
+    /// The value of exactly this prefix, to change.
+    pub fn get_mut(&mut self, prefix: IpNet) -> Option<&mut V> {
+        self.trie.get_mut(&prefix.trunc())
+    }
+
+    /// Takes a prefix out; gives back its value.
+    pub fn remove(&mut self, prefix: IpNet) -> Option<V> {
+        self.trie.remove(&prefix.trunc())
+    }
+
+    /// Every prefix that contains `address` and its value, the shortest first.
+    pub fn containing(&self, address: IpAddr) -> impl Iterator<Item = (IpNet, &V)> {
+        self.trie.cover(&address.into())
+    }
+
     /// Whether there is no prefix at all.
     pub fn is_empty(&self) -> bool {
         self.trie.is_empty()
@@ -85,6 +100,18 @@ mod tests {
         let covering = |prefix: &str| map.covering(prefix.parse().expect(prefix)).copied();
         assert_eq!(covering("10.1.0.0/15"), Some("10.0.0.0/8"));
         assert_eq!(covering("10.1.0.0/16"), Some("10.1.0.0/16"));
+    }
+
+    #[test]
+    fn what_contains_an_address_comes_shortest_first() {
+        let mut map = map(&["10.1.0.0/16", "0.0.0.0/0", "10.1.2.3/32", "10.2.0.0/16", "::/0"]);
+        let address = IpAddr::from([10, 1, 2, 3]);
+        let found: Vec<_> = map.containing(address).map(|(_, value)| *value).collect();
+        assert_eq!(found, ["0.0.0.0/0", "10.1.0.0/16", "10.1.2.3/32"]);
+        let prefix = "10.1.9.9/16".parse().expect("valid");
+        *map.get_mut(prefix).expect("there") = "other";
+        assert_eq!(map.remove(prefix), Some("other"));
+        assert_eq!(map.containing(address).count(), 2);
     }
 
     #[test]

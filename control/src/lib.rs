@@ -7,6 +7,7 @@
 //! - [`policy`]: eligible sets, zones, weights, failover, persistence: pure functions;
 //! - [`state`]: what is known of the backends (health, weights, drains, epochs); takes `now`;
 //! - [`plan`]: model + state → [`tables::Tables`];
+//! - [`news`]: what a change did to whom new connections go to, for the log;
 //! - [`reload`]: a change → new state and new Tables, or nothing at all;
 //! - [`simulate`]: all of it over a list of events, with a virtual clock;
 //! - [`explain`]: the same for one packet, in words;
@@ -22,6 +23,7 @@ pub mod explain;
 pub mod host;
 pub mod model;
 pub mod netlink;
+pub mod news;
 pub mod plan;
 pub mod policy;
 pub mod reload;

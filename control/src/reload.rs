@@ -8,6 +8,7 @@ use tables::Tables;
 
 use crate::config::{self, Diagnostics, Loaded};
 use crate::model::Config;
+use crate::news;
 use crate::plan::Unbuildable;
 use crate::plan::builder::Planner;
 use crate::plan::wiring::Wiring;
@@ -30,7 +31,8 @@ pub enum Kept {
     Unbuildable(#[from] Unbuildable),
 }
 
-/// State, and the Tables that say it. Pure but for the file that [`Controller::reload`] reads.
+/// State, and the Tables that say it. Pure but for the file that [`Controller::reload`] reads, and
+/// for the log, which hears of every change here.
 #[derive(Debug)]
 pub struct Controller {
     state: State,
@@ -49,6 +51,7 @@ impl Controller {
         let state = State::new(config, clock, now)?;
         let mut planner = Planner::default();
         let tables = planner.tables(&state, &wiring)?;
+        news::log(&news::first(&state), tables.generation);
         Ok((Self { state, planner, wiring }, tables))
     }
 
@@ -68,6 +71,7 @@ impl Controller {
     pub fn apply(&mut self, changes: &[Change], now: Duration) -> Result<Tables, Kept> {
         let next = self.state.after(changes, now)?;
         let tables = self.planner.tables(&next, &self.wiring)?;
+        news::log(&news::between(&self.state, &next), tables.generation);
         self.state = next;
         Ok(tables)
     }

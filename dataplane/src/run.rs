@@ -20,6 +20,7 @@ pub fn run<I: Io, O: Observe<I::Frame>>(
     let mut sleeper = Sleeper::new(idle);
     while !stop.load(Ordering::Relaxed) {
         let packets = worker.step(Tick::after(start.elapsed(), Tick::LENGTH));
+        worker.counters.worker(worker.number).step_taken();
         if let Some(pause) = sleeper.after(packets) {
             // Asleep it holds no Tables, so that the publisher need not wait for it (D-5).
             worker.tables.offline();

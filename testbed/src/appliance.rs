@@ -11,6 +11,8 @@ use crate::error::{Context, Error, Result};
 use crate::process::{Process, binary};
 use crate::topology::Topology;
 
+/// A log that is read here is read as a person would read it.
+const HUMAN: &str = "--log-format human";
 /// What it logs once packets are forwarded.
 const READY: &str = "running workers=";
 /// What it logs when a reload took effect, and when it was refused.
@@ -34,15 +36,31 @@ pub struct Appliance {
 impl Appliance {
     /// Starts it and waits until it forwards.
     pub fn start(topology: &Topology, config: &impl ToString) -> Result<Self> {
-        let mut appliance = Self::launch(topology, config, "")?;
+        Self::start_after(topology, config, "")
+    }
+
+    /// The same after a shell has done something: `before` sets variables or ends in `&&`.
+    pub fn start_after(topology: &Topology, config: &impl ToString, before: &str) -> Result<Self> {
+        let mut appliance = Self::launch(topology, config, before, HUMAN)?;
         appliance.process.wait_for("forwarding", 20, |p| p.stderr().contains(READY))?;
         Ok(appliance)
+    }
+
+    /// Starts it with other arguments, or its output elsewhere; does not wait, since its log may not
+    /// be seen.
+    pub fn start_unseen(
+        topology: &Topology,
+        config: &impl ToString,
+        before: &str,
+        after: &str,
+    ) -> Result<Self> {
+        Self::launch(topology, config, before, after)
     }
 
     /// Starts it with a configuration that it is expected to end with: how it ended, and what it
     /// said.
     pub fn refuse(topology: &Topology, config: &impl ToString) -> Result<(ExitStatus, String)> {
-        Self::launch(topology, config, "")?.refused()
+        Self::launch(topology, config, "", HUMAN)?.ended()
     }
 
     /// The same on a machine that has no huge pages: nothing is where the kernel tells of them.
@@ -51,23 +69,30 @@ impl Appliance {
         config: &impl ToString,
     ) -> Result<(ExitStatus, String)> {
         // `ip netns exec` runs in a mount namespace of its own: the machine's own stay.
-        Self::launch(topology, config, "mount -t tmpfs none /sys/kernel/mm/hugepages &&")?.refused()
+        let hide = "mount -t tmpfs none /sys/kernel/mm/hugepages &&";
+        Self::launch(topology, config, hide, HUMAN)?.ended()
     }
 
-    fn refused(mut self) -> Result<(ExitStatus, String)> {
+    /// Waits for its end: how it ended, and what it logged.
+    pub fn ended(mut self) -> Result<(ExitStatus, String)> {
         let status = self.process.wait(20)?;
         Ok((status, self.process.stderr()))
     }
 
-    /// `before` is what a shell does first.
-    fn launch(topology: &Topology, config: &impl ToString, before: &str) -> Result<Self> {
+    /// `before` is what a shell does first; `after` follows the command.
+    fn launch(
+        topology: &Topology,
+        config: &impl ToString,
+        before: &str,
+        after: &str,
+    ) -> Result<Self> {
         let directory = Directory::new()?;
         let file = directory.path().join("windrose.toml");
         std::fs::write(&file, config.to_string()).context("writing the configuration")?;
         let program = binary("windrose")?;
         let mut shell = topology.appliance.command("sh -c");
         let (program, config) = (program.display(), file.display());
-        shell.arg(format!("{before} exec {program} run --config {config}"));
+        shell.arg(format!("{before} exec {program} run --config {config} {after}"));
         let process = Process::start("windrose", &shell)?;
         Ok(Self { process, file, _directory: directory })
     }
@@ -93,6 +118,22 @@ impl Appliance {
         let before = self.process.stderr().len();
         self.process.signal(Signal::HUP)?;
         self.process.wait_for(what, 10, |p| p.stderr().get(before..).is_some_and(&as_expected))
+    }
+
+    /// Writes the file anew and sends SIGHUP, and waits for nothing.
+    pub fn ask_for_reload(&mut self, config: &impl ToString) -> Result<()> {
+        std::fs::write(&self.file, config.to_string()).context("writing the configuration")?;
+        self.process.signal(Signal::HUP)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it as a crash would: it gets no chance to do anything.
+    pub fn kill(mut self) -> Result<()> {
+        self.process.stop(Signal::KILL, 5).map(drop)
     }
 
     /// Waits until it has logged this.

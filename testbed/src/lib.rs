@@ -10,6 +10,7 @@
 //! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
 //!   front of it (a kernel without tunnel modules needs one);
 //! - [`client`]: HTTP over plain sockets that live in the client's namespace;
+//! - [`supervisor`]: who listens to it as systemd would; [`stall`]: what stops one of its threads;
 //! - [`demo`]: the steps of `make demo`;
 //! - [`netns`], [`process`], [`command`]: what these stand on;
 //! - [`cleanup`]: nothing is left behind, whatever ends the run.
@@ -29,6 +30,8 @@ pub mod demo;
 pub mod error;
 pub mod netns;
 pub mod process;
+pub mod stall;
+pub mod supervisor;
 pub mod topology;
 pub mod tun;
 

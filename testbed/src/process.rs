@@ -74,6 +74,11 @@ impl Process {
         self.stderr.text()
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);

@@ -78,6 +78,7 @@ pub struct WorkerCounters {
     outcomes: [AtomicU64; Outcome::COUNT],
     events: [AtomicU64; EVENTS],
     held: AtomicU64,
+    steps: AtomicU64,
 }
 
 impl Default for WorkerCounters {
@@ -86,6 +87,7 @@ impl Default for WorkerCounters {
             outcomes: [const { AtomicU64::new(0) }; Outcome::COUNT],
             events: [const { AtomicU64::new(0) }; EVENTS],
             held: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
         }
     }
 }
@@ -113,6 +115,12 @@ impl WorkerCounters {
     #[inline]
     pub fn set_held(&self, packets: usize) {
         self.held.store(packets as u64, Relaxed);
+    }
+
+    /// The worker has taken a step, with packets or without: it is alive.
+    #[inline]
+    pub fn step_taken(&self) {
+        add(&self.steps, 1);
     }
 }
 
@@ -151,6 +159,11 @@ impl Counters {
     /// outcomes and of these.
     pub fn held(&self) -> u64 {
         self.sum(|w| &w.held)
+    }
+
+    /// How many steps each worker has taken: one that takes no more is stuck.
+    pub fn steps(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|w| w.steps.load(Relaxed))
     }
 
     /// The sum over all outcomes.

@@ -1,7 +1,6 @@
 //! The appliance: DPDK, ports, workers, and the control loop that feeds them Tables.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,15 +18,18 @@ use tables::{Counters, Mac, Tables, Tick};
 use crate::background::Background;
 use crate::claim::Claim;
 use crate::counters::Summary;
+use crate::ending::{self, Ending};
 use crate::events::{Event, Events};
 use crate::failure::Failure;
 use crate::host;
 use crate::lag::Lag;
+use crate::logging::Log;
 use crate::ports::{self, Ports};
 use crate::rounds::Rounds;
+use crate::service::{Manager, Stalled};
 use crate::tunnel_errors::TunnelErrors;
 use crate::watch::Watch;
-use crate::{exit, say, workers};
+use crate::{say, workers};
 
 /// A running appliance.
 pub(crate) struct Appliance {
@@ -45,6 +47,7 @@ pub(crate) struct Appliance {
     tunnels: TunnelErrors,
     watch: Watch,
     background: Background,
+    manager: Manager,
     _claims: Vec<Claim>,
 }
 
@@ -67,6 +70,7 @@ impl Appliance {
         let clock = Clock { tick_length: Tick::LENGTH };
         let (controller, tables) =
             Controller::new(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
+        tracing::info!(generation = tables.generation, "tables published");
         let publisher = Publisher::new(tables, Self::RETIRED);
         let (to_workers, hosts) = hosts(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -91,7 +95,7 @@ impl Appliance {
         if !eal.huge() {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
-        tracing::info!(workers = workers.len(), ports = config.ports.len(), "running");
+        let manager = Manager::new(workers.len(), start.elapsed());
         Ok(Self {
             controller,
             publisher,
@@ -106,43 +110,57 @@ impl Appliance {
             tunnels,
             watch,
             background,
+            manager,
             _claims: claims,
         })
     }
 
-    /// Serves until it is told to stop, or a worker ends by itself.
-    pub(crate) fn serve(mut self, file: &Path, events: &Events) -> ExitCode {
-        let failed = loop {
+    /// Serves until it is told to stop, or a worker ends by itself or stalls.
+    pub(crate) fn serve(mut self, file: &Path, events: &Events, log: &Log) -> Ending {
+        let ending = loop {
             match events.next(self.wait()) {
-                Event::Reload => self.reload(file),
+                Event::Reload => self.reload(file, log),
                 Event::Print => self.print(),
-                Event::Time => self.advance(),
-                Event::Stop => break None,
-                Event::WorkerEnded(number) => break Some(number),
+                Event::Time => {}
+                Event::Stop => break Ending::Asked,
+                Event::WorkerEnded(number) => break Ending::WorkerEnded(number),
             }
+            // Whatever keeps coming: time passes too.
+            if let Err(stalled) = self.advance() {
+                break Ending::Stalled(stalled);
+            }
+            log.tell_repeats();
         };
-        self.finish(failed)
+        self.finish(ending, log)
     }
 
-    fn reload(&mut self, file: &Path) {
+    fn reload(&mut self, file: &Path, log: &Log) {
+        self.manager.reloading();
         match self.controller.reload(file, self.start.elapsed()) {
             Ok((loaded, tables)) => {
-                say::err(loaded.warnings.render(false));
+                log.warnings(&loaded.warnings);
                 let generation = tables.generation;
                 self.publish(Arc::new(tables));
-                tracing::info!(generation, "reloaded {}", file.display());
+                log.done("reloaded", generation, file);
+                self.manager.reloaded(None);
             }
-            Err(kept) => tracing::error!("reload refused, the old configuration goes on:\n{kept}"),
+            Err(kept) => {
+                log.refused("reload refused, the old configuration goes on", &kept);
+                self.manager.reloaded(Some(&kept));
+            }
         }
     }
 
-    fn advance(&mut self) {
+    /// Lets time pass.
+    fn advance(&mut self) -> Result<(), Stalled> {
         match self.controller.advance(self.start.elapsed()) {
             Ok(Some(tables)) => self.publish(Arc::new(tables)),
             Ok(None) => self.publish_waiting(),
-            Err(kept) => tracing::error!("the old Tables go on: {kept}"),
+            Err(kept) => tracing::error!(reason = %kept, "the old Tables go on"),
         }
         self.look_after();
+        let (tables, now) = (self.publisher.current(), self.start.elapsed());
+        self.manager.look(&self.counters, self.controller.state(), tables.generation, now)
     }
 
     /// What the workers leave to the control thread: old Tables and dead entries.
@@ -170,7 +188,11 @@ impl Appliance {
 
     fn publish_waiting(&mut self) {
         if let Some(tables) = self.waiting.take() {
-            self.waiting = self.publisher.try_publish(tables).err().map(|refused| refused.value);
+            let generation = tables.generation;
+            match self.publisher.try_publish(tables) {
+                Ok(()) => tracing::info!(generation, "tables published"),
+                Err(refused) => self.waiting = Some(refused.value),
+            }
         }
     }
 
@@ -179,24 +201,19 @@ impl Appliance {
             return Self::RETRY;
         }
         let now = self.start.elapsed();
-        let round = self.rounds.wait(now);
+        let round = self.rounds.wait(now).min(self.manager.wait(now));
         let due = self.controller.state().next_deadline();
         due.map_or(round, |at| at.saturating_sub(now).min(round))
     }
 
-    fn finish(self, failed: Option<usize>) -> ExitCode {
+    fn finish(self, ending: Ending, log: &Log) -> Ending {
+        self.manager.stopping(&ending.to_string());
         self.background.end();
         self.stop.store(true, Ordering::Relaxed);
-        let ends: Vec<_> = self.workers.into_iter().map(Launched::join).collect();
+        let ending = ending::join(self.workers, ending, log);
         drop(self.hosts);
         say::out(Summary { counters: &self.counters, losses: &self.watch });
-        for error in ends.iter().filter_map(|end| end.as_ref().err()) {
-            tracing::error!("{error}");
-        }
-        match failed {
-            Some(number) => exit::with(exit::INTERNAL, &format!("worker {number} ended by itself")),
-            None => ExitCode::SUCCESS,
-        }
+        ending
     }
 }
 

@@ -8,7 +8,7 @@ use crate::say;
 pub(crate) const USAGE: u8 = 64;
 /// What was given to work on makes no sense: a scenario, a packet.
 pub(crate) const DATA: u8 = 65;
-/// Something that should have held did not: a worker ended by itself.
+/// Something that should have held did not: a worker ended by itself, or stalled.
 pub(crate) const INTERNAL: u8 = 70;
 /// The system or DPDK refused: an interface, memory, a device.
 pub(crate) const SYSTEM: u8 = 71;
@@ -21,7 +21,7 @@ Exit codes:
    0  done; for check: the configuration is valid
   64  the arguments make no sense
   65  a scenario or a packet makes no sense
-  70  internal fault: a worker ended by itself
+  70  internal fault: a worker ended by itself or stalled
   71  the system or DPDK refused an interface, memory or a device
   78  the configuration is not valid";
 

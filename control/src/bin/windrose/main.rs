@@ -11,6 +11,7 @@ mod claim;
 mod counters;
 mod desk;
 mod diff;
+mod ending;
 mod events;
 mod exit;
 mod explain;
@@ -18,11 +19,13 @@ mod failure;
 mod host;
 mod lag;
 mod logging;
+mod paperwork;
 mod pcap;
 mod ports;
 mod rounds;
 mod run;
 mod say;
+mod service;
 mod simulate;
 mod tunnel_errors;
 mod watch;
@@ -57,6 +60,9 @@ enum Command {
     Diff(diff::Arguments),
     /// Print the configuration file's JSON Schema
     Schema,
+    /// Write man pages or shell completions
+    #[command(hide = true)]
+    Paperwork(paperwork::Arguments),
 }
 
 /// Where the configuration is.
@@ -80,6 +86,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Schema => schema(),
+        Command::Paperwork(arguments) => paperwork::run(&arguments),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use control::config;
 use control::model::Config;
 
 use crate::appliance::Appliance;
 use crate::background::Background;
 use crate::events::Events;
 use crate::failure::Failure;
-use crate::{ConfigFile, check, exit, logging};
+use crate::{ConfigFile, exit, logging};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -17,25 +18,37 @@ Signals:
   SIGUSR1           print the counters
   SIGTERM, SIGINT   stop, and print the counters
 
-Example:
-  windrose run --config ./windrose.toml")]
+A service manager that listens at NOTIFY_SOCKET (systemd, Type=notify) is told when every worker runs,
+of reloads, and, for its watchdog, that every worker still advances. A worker that ends or stalls ends
+the process with exit code 70.
+
+Examples:
+  windrose run --config ./windrose.toml
+  windrose run --log-format human --log-level warn")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: ConfigFile,
+    #[command(flatten)]
+    log: logging::Logging,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    logging::start();
-    let loaded = match check::load(&arguments.file) {
+    let log = logging::start(&arguments.log);
+    let file = &arguments.file.config;
+    let loaded = match config::load(file) {
         Ok(loaded) => loaded,
-        Err(code) => return code,
+        Err(errors) => return log.invalid(&errors),
     };
+    log.warnings(&loaded.warnings);
     if loaded.config.ports.is_empty() {
-        return exit::with(exit::CONFIG, &"no [[port]]: there is nothing to receive from");
+        return log.end(exit::CONFIG, &"no [[port]]: there is nothing to receive from");
     }
     match start(loaded.config) {
-        Ok((appliance, events)) => appliance.serve(&arguments.file.config, &events),
-        Err(why) => exit::with(exit::SYSTEM, &why),
+        Ok((appliance, events)) => {
+            let ending = appliance.serve(file, &events, &log);
+            ending.code(&log)
+        }
+        Err(why) => log.end(exit::SYSTEM, &why),
     }
 }
 

@@ -1,0 +1,121 @@
+//! Changes, and what is said of each.
+
+use std::time::Duration;
+
+use super::*;
+use crate::config::{self, Environment};
+use crate::state::{Change, Clock, Verb};
+
+const FILE: &str = r#"
+[encapsulation]
+source = ["10.0.0.2"]
+[[service]]
+name = "web"
+initial_health = "healthy"
+connection_draining_timeout = "60s"
+[[service.group]]
+name = "p"
+backends = [{ name = "1", address = "10.1.0.1" }, { name = "2", address = "10.1.0.2" }]
+[[service.group]]
+name = "f"
+role = "failover"
+backends = [{ name = "1", address = "10.2.0.1" }]
+"#;
+
+fn state() -> State {
+    let loaded = config::parse("windrose.toml", FILE, &Environment::default()).expect("valid");
+    let clock = Clock { tick_length: Duration::from_millis(125) };
+    State::new(Arc::new(loaded.config), clock, Duration::ZERO).expect("fits")
+}
+
+fn tell(backend: &str, verb: Verb) -> Change {
+    Change::Backend { service: "web".into(), backend: backend.into(), verb }
+}
+
+/// Without a word in front of each but what is needed to tell them apart.
+fn words(news: &[News]) -> Vec<String> {
+    let list = |names: &[Arc<str>]| log::names(names);
+    let one = |news: &News| match news {
+        News::Order { backend, from, to, .. } => {
+            format!("{backend}: {} -> {}", from.name(), to.name())
+        }
+        News::Eligible { from, to, joined, left, .. } => {
+            format!("{from} -> {to} +[{}] -[{}]", list(joined), list(left))
+        }
+        News::Pool { from, to, .. } => format!("pool {from:?} -> {to:?}"),
+        News::LastResort { begins, .. } => format!("last resort: {begins}"),
+        News::Drained { backend, .. } => format!("{backend}: drained"),
+    };
+    news.iter().map(one).collect()
+}
+
+#[test]
+fn every_change_of_the_set_is_said_once_with_names_and_numbers() {
+    let mut state = state();
+    assert_eq!(words(&first(&state)), ["0 -> 2 +[p/1, p/2] -[]", "pool None -> Some(Primary)"]);
+    let cases: [(&str, Verb, u64, &[&str]); 9] = [
+        ("p/1", Verb::Health(true), 1, &[]),
+        ("p/1", Verb::Health(false), 2, &["2 -> 1 +[] -[p/1]"]),
+        ("p/1", Verb::Health(false), 3, &[]),
+        (
+            "p/2",
+            Verb::Disable,
+            4,
+            &[
+                "p/2: enabled -> disabled",
+                "1 -> 1 +[f/1] -[p/2]",
+                "pool Some(Primary) -> Some(Failover)",
+            ],
+        ),
+        (
+            "f/1",
+            Verb::Health(false),
+            5,
+            &[
+                "1 -> 2 +[p/1, p/2] -[f/1]",
+                "pool Some(Failover) -> Some(Primary)",
+                "last resort: true",
+            ],
+        ),
+        (
+            "p/2",
+            Verb::Enable,
+            6,
+            &["p/2: disabled -> enabled", "2 -> 1 +[] -[p/1]", "last resort: false"],
+        ),
+        ("p/1", Verb::Drain, 7, &["p/1: enabled -> drained"]),
+        ("p/1", Verb::Weight(3), 66, &[]),
+        ("p/1", Verb::Weight(4), 67, &["p/1: drained"]),
+    ];
+    for (backend, verb, at, expected) in cases {
+        let next = state.after(&[tell(backend, verb)], Duration::from_secs(at)).expect("known");
+        assert_eq!(words(&between(&state, &next)), expected, "{backend} {verb:?}");
+        assert_eq!(words(&between(&next, &next)), [""; 0]);
+        state = next;
+    }
+}
+
+#[test]
+fn a_backend_that_leaves_the_file_is_told_apart_from_those_behind_it() {
+    let before = state();
+    let text = FILE.replace("{ name = \"1\", address = \"10.1.0.1\" }, ", "");
+    let file = config::parse("windrose.toml", &text, &Environment::default()).expect("valid");
+    let reload = Change::Reload(Arc::new(file.config));
+    let without = before.after(&[reload], Duration::from_secs(1)).expect("fits");
+    assert_eq!(words(&between(&before, &without)), ["2 -> 1 +[] -[p/1]"]);
+    let drained = without.after(&[tell("p/2", Verb::Disable)], Duration::from_secs(61));
+    let expected = [
+        "p/1: drained",
+        "p/2: enabled -> disabled",
+        "1 -> 1 +[f/1] -[p/2]",
+        "pool Some(Primary) -> Some(Failover)",
+    ];
+    assert_eq!(words(&between(&without, &drained.expect("known"))), expected);
+}
+
+#[test]
+fn a_rack_that_goes_is_named_by_its_first_backends() {
+    let names: Vec<Arc<str>> = (1..=500).map(|n| format!("r/{n}").into()).collect();
+    let expected = "r/1, r/2, r/3, r/4, r/5, r/6, r/7, r/8 and 492 more";
+    assert_eq!(log::names(&names), expected);
+}

@@ -7,16 +7,31 @@ const ROUTER: [u8; 6] = crate::appliance::ROUTER.0;
 pub const SOURCES: usize = 4;
 
 /// Bits 0 and 1 say what the bytes are: a frame, an IPv4 packet, an IPv6 packet, or an Ethernet
-/// payload of IPv4. Packets are given the version, the length and (by bit 2) the VIP that get them
-/// past the first checks.
+/// payload of IPv4. Packets are given the version, the length, the checksum and (by bit 2) the VIP
+/// that get them past the first checks.
 pub fn frame(control: u8, bytes: &[u8]) -> Vec<u8> {
     let last = 10 + (control >> 2 & 1);
     match control & 3 {
         0 => bytes.to_vec(),
-        1 => ethernet(false, &ipv4(bytes, last)),
+        1 => ethernet(false, &summed_up(ipv4(bytes, last))),
         2 => ethernet(true, &ipv6(bytes, last)),
         _ => ethernet(false, bytes),
     }
+}
+
+/// An IPv4 packet with the checksum that goes with its header, if that is all there.
+pub fn summed_up(mut packet: Vec<u8>) -> Vec<u8> {
+    let words = packet.first().filter(|first| **first >> 4 == 4).map_or(0, |first| first & 0x0F);
+    let Some(header) = packet.get_mut(..usize::from(words) * 4) else { return packet };
+    if header.len() >= 20 {
+        header[10..12].fill(0);
+        let pairs = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+        let sum: u32 = pairs.sum();
+        let folded = (sum & 0xFFFF) + (sum >> 16);
+        let checksum = !((folded & 0xFFFF) + (folded >> 16)) as u16;
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+    packet
 }
 
 fn ethernet(v6: bool, packet: &[u8]) -> Vec<u8> {
@@ -87,6 +102,7 @@ pub fn icmp(v6: bool, message: &[u8], who: usize) -> Vec<u8> {
         if to_tunnel {
             packet[16..20].copy_from_slice(&crate::appliance::SOURCE4);
         }
+        packet = summed_up(packet);
     }
     ethernet(v6, &packet)
 }
@@ -117,6 +133,6 @@ pub fn fragment(datagram: u8, place: u8) -> Vec<u8> {
         let [high, low] = (offset / 8 + if more { 0x2000 } else { 0 }).to_be_bytes();
         packet[4..10].copy_from_slice(&[0, id, high, low, 60, proto]);
         packet[12..16].copy_from_slice(&[198, 51, 100, 7]);
-        ethernet(false, &packet)
+        ethernet(false, &summed_up(packet))
     }
 }

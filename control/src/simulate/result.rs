@@ -207,7 +207,10 @@ fn verdict(report: &Report) -> (Verdict, &'static str) {
         }
         // Answered or not, no rule took it and no backend gets it.
         Outcome::EchoAnswered | Outcome::IcmpRateLimited => "no_rule",
-        Outcome::MalformedIp | Outcome::MalformedL4 | Outcome::RxTruncated => "malformed",
+        Outcome::MalformedIp
+        | Outcome::MalformedL4
+        | Outcome::RxTruncated
+        | Outcome::WrongChecksum => "malformed",
         other => other.name(),
     };
     let verdict = match report.outcome {

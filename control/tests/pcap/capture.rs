@@ -134,3 +134,10 @@ pub(crate) fn datagram(port: u16, payload: &[u8], dont_fragment: bool) -> Vec<u8
     ip.udp(port, 80).write(&mut frame, payload).expect("built");
     frame
 }
+
+/// Another byte in an IPv4 header of a frame, and the checksum that goes with it.
+pub(crate) fn bend(frame: &mut [u8], at: usize, byte: u8) {
+    frame[at] = byte;
+    let header = Ipv4Header::from_slice(&frame[14..]).expect("an IPv4 header").0;
+    frame[24..26].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
+}

@@ -62,12 +62,23 @@ fn a_port_that_is_not_there_names_those_that_are() {
 #[test]
 fn what_is_for_nobody_is_counted_and_not_written() {
     let mut frames = packets(b"");
-    frames[0][33] = 99; // Another IPv4 address: for the host.
-    frames[1][23] = 4; // IPv4 in IPv4 to the VIP: still a protocol that the rule takes.
+    bend(&mut frames[0], 33, 99); // Another IPv4 address: for the host.
+    bend(&mut frames[1], 23, 4); // IPv4 in IPv4 to the VIP: still a protocol that the rule takes.
     let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &frames);
     let output = desk.run(&[]);
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("host                                1"), "{said}");
     assert!(said.contains("= received                          6"), "{said}");
+    assert_eq!(desk.sent().len(), 5);
+}
+
+#[test]
+fn a_damaged_ipv4_header_is_counted_by_its_name_and_not_written() {
+    let mut frames = packets(b"");
+    frames[0][33] ^= 1;
+    let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &frames);
+    let output = desk.run(&[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("wrong_checksum                      1"), "{said}");
     assert_eq!(desk.sent().len(), 5);
 }

@@ -10,9 +10,33 @@ pub(crate) fn sum(bytes: &[u8]) -> u32 {
     for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    let words = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
-    let sum = words.sum::<u64>() + u64::from(u32::from_ne_bytes(last));
-    u16::from_be(fold(sum)).into()
+    u16::from_be(fold(add(words) + add(&[last]))).into()
+}
+
+/// The sum of words as they stand in memory.
+#[inline(always)]
+fn add(words: &[[u8; 4]]) -> u64 {
+    words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum()
+}
+
+/// Whether an IPv4 header without options has the checksum that goes with it.
+#[inline(always)]
+pub(crate) fn is_right(header: &[u8; 20]) -> bool {
+    let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7, c0, c1, c2, c3] = *header;
+    let first = u64::from_ne_bytes([a0, a1, a2, a3, a4, a5, a6, a7]);
+    let second = u64::from_ne_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+    let last = u32::from_ne_bytes([c0, c1, c2, c3]);
+    let (sum, carried) = first.overflowing_add(second);
+    let (sum, again) = sum.overflowing_add(u64::from(last) + u64::from(carried));
+    // All ones once folded is a multiple of this; and no header is nothing but zeros.
+    sum.wrapping_add(again.into()) % 0xFFFF == 0
+}
+
+/// The same for any header, whose length is a multiple of four.
+#[cold]
+#[inline(never)]
+pub(crate) fn is_right_with_options(header: &[u8]) -> bool {
+    fold(add(header.as_chunks().0)) == 0xFFFF
 }
 
 /// Adds what has no room back at the low end. A sum of something that is not all zero is not zero.
@@ -90,6 +114,51 @@ mod tests {
         }
         assert_eq!(sum(&[0xFF; 65_536]), 0xFFFF);
         assert_eq!(sum(&[0; 64]), 0);
+    }
+
+    #[test]
+    fn of_all_checksums_of_a_header_one_is_right() {
+        for (first, options) in [(0x45, 0), (0x46, 4), (0x4F, 40)] {
+            let mut header = vec![first, 0, 0, 60, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1];
+            header.extend([203, 0, 113, 10]);
+            header.extend((0..options).map(|i: u8| i.wrapping_mul(7)));
+            let right: Vec<u16> = (0..=0xFFFF_u16)
+                .filter(|checksum| {
+                    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+                    is_right_with_options(&header)
+                })
+                .collect();
+            header[10..12].fill(0);
+            assert_eq!(right, [!slow(&header)], "{options}");
+        }
+    }
+
+    #[test]
+    fn both_ways_to_judge_a_header_agree() {
+        let mut state = 1_u64;
+        let mut agreed = [0; 2];
+        for round in 0..200_000 {
+            let mut header: [u8; 20] = std::array::from_fn(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Now and then nothing but ones or zeros: the carries' edges.
+                match (state >> 60, round % 3) {
+                    (0..6, 0) => 0xFF,
+                    (6..9, 0) => 0,
+                    _ => (state >> 33) as u8,
+                }
+            });
+            header[0] |= 0x40;
+            if round % 2 == 0 {
+                header[10..12].fill(0);
+                let sum = slow(&header);
+                header[10..12].copy_from_slice(&(!sum).to_be_bytes());
+            }
+            let right = is_right(&header);
+            assert_eq!(right, slow(&header) == 0xFFFF, "{header:x?}");
+            assert_eq!(right, is_right_with_options(&header), "{header:x?}");
+            agreed[usize::from(right)] += 1;
+        }
+        assert!(agreed.iter().all(|count| *count > 90_000), "{agreed:?}");
     }
 
     #[test]

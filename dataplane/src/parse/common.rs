@@ -9,6 +9,7 @@ use tables::{Flow, PacketClass, Port};
 
 use super::bytes::{be16, chunk};
 use super::{Fragment, Icmp, Parsed, address};
+use crate::encap::checksum;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -38,8 +39,9 @@ pub(super) fn read(bytes: &[u8], port: &Port) -> Option<Parsed> {
 #[inline(always)]
 fn ipv4(bytes: &[u8]) -> Option<Parsed> {
     let head = bytes.first_chunk::<SHORTEST_V4>()?;
+    let ip: &[u8; 20] = chunk(head, LINK)?;
     let [first, tos, n0, n1, i0, i1, f0, f1, ttl, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
-        *chunk::<20>(head, LINK)?;
+        *ip;
     let length = be16(n0, n1);
     let payload = usize::from(length).checked_sub(20)?;
     let (source, destination) = ([s0, s1, s2, s3], [d0, d1, d2, d3]);
@@ -47,6 +49,9 @@ fn ipv4(bytes: &[u8]) -> Option<Parsed> {
     // Neither "more fragments" nor an offset.
     let whole = f0 & 0x3F | f1 == 0;
     if first != 0x45 || !fits || !whole || address::v4(source, destination, ttl).is_some() {
+        return None;
+    }
+    if !checksum::is_right(ip) {
         return None;
     }
     let Transport { class, sport, dport, syn } =

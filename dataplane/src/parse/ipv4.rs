@@ -5,6 +5,7 @@ use tables::{Flow, Outcome, PacketClass};
 use super::bytes::{be16, chunk};
 use super::transport::{self, Transport};
 use super::{Fragment, Icmp, Parsed, address, icmp};
+use crate::encap::checksum;
 
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -24,6 +25,14 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     }
     let l4 = l3 + header_length;
     let payload = bytes.get(l4..end).ok_or(Outcome::RxTruncated)?;
+    // A damaged address would enter, and reach, somebody else's connection (RFC 1812, 5.2.2).
+    let undamaged = match header_length {
+        20 => checksum::is_right(header),
+        _ => checksum::is_right_with_options(bytes.get(l3..l4).unwrap_or_default()),
+    };
+    if !undamaged {
+        return Err(Outcome::WrongChecksum);
+    }
 
     let flags = be16(f0, f1);
     let fragment = fragment(flags);

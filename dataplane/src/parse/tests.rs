@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use tables::Mac;
 
 use super::*;
+use crate::encap::checksum;
 
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 10];
 const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 11];
@@ -40,6 +41,7 @@ fn sound(family: Family, proto: u8, payload: &[u8]) -> Vec<u8> {
         Family::V4 => {
             ip[2..4].copy_from_slice(&(20 + length).to_be_bytes());
             ip.extend([198, 51, 100, 7, 203, 0, 113, 10]);
+            sum_up(&mut ip);
         }
         Family::V6 => {
             ip[4..6].copy_from_slice(&length.to_be_bytes());
@@ -49,20 +51,32 @@ fn sound(family: Family, proto: u8, payload: &[u8]) -> Vec<u8> {
     [&OURS[..], &ROUTER, &kind, &ip, &transport, payload].concat()
 }
 
+/// Gives an IPv4 header its checksum.
+fn sum_up(header: &mut [u8]) {
+    header[10..12].fill(0);
+    let sum = checksum::of(checksum::sum(header)).to_be_bytes();
+    header[10..12].copy_from_slice(&sum);
+}
+
 fn kinds() -> impl Strategy<Value = (Family, u8)> {
     (prop_oneof![Just(Family::V4), Just(Family::V6)], prop_oneof![Just(6_u8), Just(17)])
 }
 
-/// Sound frames of which some bytes were changed, and some cut or padded.
+/// Sound frames of which some bytes were changed, and some cut or padded; half of them with the
+/// checksum that goes with that.
 fn bent() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![any::<u8>(), Just(0), Just(0xFF), Just(0x45), Just(1), Just(40)];
-    (kinds(), vec(any::<u8>(), 0..40), vec((0..76_usize, byte), 0..4), -30..30_isize).prop_map(
-        |((family, proto), payload, changes, more)| {
+    let changes = (vec((0..76_usize, byte), 0..4), any::<bool>());
+    (kinds(), vec(any::<u8>(), 0..40), changes, -30..30_isize).prop_map(
+        |((family, proto), payload, (changes, summed), more)| {
             let mut frame = sound(family, proto, &payload);
             for (at, byte) in changes {
                 if let Some(old) = frame.get_mut(at) {
                     *old = byte;
                 }
+            }
+            if summed && family == Family::V4 {
+                sum_up(&mut frame[14..34]);
             }
             frame.resize(frame.len().saturating_add_signed(more), 0xEE);
             frame

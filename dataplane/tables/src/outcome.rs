@@ -51,6 +51,8 @@ outcomes! {
     RxTruncated = "rx_truncated",
     /// An Ethernet or IP header that is too short or contradicts itself.
     MalformedIp = "malformed_ip",
+    /// An IPv4 header that was damaged on its way: its checksum is wrong.
+    WrongChecksum = "wrong_checksum",
     /// A TCP, UDP or ICMP header that is too short or contradicts itself.
     MalformedL4 = "malformed_l4",
     /// To an address that a rule claims, from one that no packet on a wire comes from, or from itself.

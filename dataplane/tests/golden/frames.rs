@@ -86,12 +86,29 @@ pub(crate) fn chain(headers: &[(u8, &[u8])], last: u8, payload: &[u8]) -> Vec<u8
     frame
 }
 
-/// The frame with other bytes at some offsets.
+/// The frame with other bytes at some offsets, and the IPv4 header checksum that goes with them,
+/// unless it is one of them.
 pub(crate) fn with(mut frame: Vec<u8>, changes: &[(usize, u8)]) -> Vec<u8> {
     for (at, byte) in changes {
         frame[*at] = *byte;
     }
+    let l3 = if frame.get(12) == Some(&0x81) { 18 } else { 14 };
+    let own = l3 + 10..l3 + 12;
+    if !changes.iter().any(|(at, _)| own.contains(at)) {
+        sum_up(&mut frame, l3);
+    }
     frame
+}
+
+/// Gives an IPv4 header that is all there its checksum.
+fn sum_up(frame: &mut [u8], l3: usize) {
+    let Some(first) = frame.get(l3).filter(|first| **first >> 4 == 4) else { return };
+    let Some(header) = frame.get_mut(l3..l3 + usize::from(first & 0x0F) * 4) else { return };
+    if let Some(at) = header.get_mut(10..12) {
+        at.fill(0);
+        let sum = checksum(header).to_be_bytes();
+        header[10..12].copy_from_slice(&sum);
+    }
 }
 
 /// The frame's first `len` bytes.

@@ -14,19 +14,24 @@ use tables::{Family, Outcome, Template};
 use crate::encap::outer::{expected, spec, template};
 use crate::frames::*;
 
-/// A frame of a known shape with some bytes replaced, cut or padded: gets deeper than noise does.
+/// A frame of a known shape with some bytes replaced, cut or padded, most often with the checksum
+/// that goes with them: gets deeper than noise does.
 fn bent_frame() -> impl Strategy<Value = Vec<u8>> {
     let family = prop_oneof![Just(Family::V4), Just(Family::V6)];
     let l4 = prop_oneof![Just(L4::Tcp), Just(L4::Udp), Just(L4::Icmp)];
     let vlan = prop_oneof![Just(0_u16), Just(7)];
     let changes = vec((12..80_usize, any::<u8>()), 0..6);
-    (family, l4, vlan, vec(any::<u8>(), 0..64), changes, 0..140_usize).prop_map(
-        |(family, l4, vlan, payload, changes, len)| {
+    let shape = (family, l4, vlan, 0..4_u8);
+    (shape, vec(any::<u8>(), 0..64), changes, 0..140_usize).prop_map(
+        |((family, l4, vlan, repaired), payload, changes, len)| {
             let mut frame = packet(family, l4, vlan, &payload);
             for (at, byte) in changes {
                 if let Some(old) = frame.get_mut(at) {
                     *old = byte;
                 }
+            }
+            if repaired > 0 {
+                frame = with(frame, &[]);
             }
             if len > 20 {
                 frame.resize(frame.len().min(len), 0xEE);

@@ -12,6 +12,12 @@ fn with(mut frame: Vec<u8>, changes: &[(usize, u8)]) -> Vec<u8> {
     for (at, byte) in changes {
         frame[*at] = *byte;
     }
+    summed_up(frame)
+}
+
+/// On its way to the VIP it has become a packet for another of our addresses.
+fn damaged(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[33] ^= 1;
     frame
 }
 
@@ -27,6 +33,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         ("from ourselves", with(good(), &[(11, 10)]), Outcome::NotOurMac),
         ("cut", good()[..40].to_vec(), Outcome::RxTruncated),
         ("of version 5", with(good(), &[(14, 0x55)]), Outcome::MalformedIp),
+        ("damaged", damaged(good()), Outcome::WrongChecksum),
         ("with a TCP header of 16 bytes", with(good(), &[(46, 0x40)]), Outcome::MalformedL4),
         ("for a closed port", tcp(CLIENT, 40000, 83, true, 0), Outcome::VipNoRule),
         ("from a client that may not", tcp(CLIENT, 40000, 82, true, 0), Outcome::ClientDenied),
@@ -113,6 +120,7 @@ proptest! {
         };
         changes.iter().for_each(|(at, byte)| if let Some(b) = frame.get_mut(*at) { *b = *byte });
         frame.truncate(cut.max(1));
+        let frame = if cut % 4 == 0 { frame } else { summed_up(frame) };
         let mut rig = Rig::new(tables(&[1, 1], None));
         rig.send([&*frame]);
         prop_assert_eq!(rig.counters.ended() + rig.counters.held(), 1);

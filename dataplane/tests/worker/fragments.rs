@@ -179,6 +179,7 @@ fn overlapping_and_repeated_fragments_are_forwarded_as_they_came() {
     let (mut rig, pieces) = (rig(), segment(FAMILIES[0], 9));
     let mut overlapping = pieces[1].clone();
     overlapping[21] = 1;
+    let overlapping = summed_up(overlapping);
     let frames = [&pieces[..], &[overlapping, pieces[2].clone(), pieces[0].clone()]].concat();
     send(&mut rig, 1, &frames);
     assert_eq!(ends(&rig), [("forwarded", 8)]);

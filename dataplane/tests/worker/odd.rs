@@ -22,7 +22,7 @@ fn end(frame: &[u8]) -> (Outcome, Option<Vec<u8>>) {
 
 fn with(mut frame: Vec<u8>, changes: &[(usize, u8)]) -> Vec<u8> {
     changes.iter().for_each(|(at, byte)| frame[*at] = *byte);
-    frame
+    summed_up(frame)
 }
 
 #[test]

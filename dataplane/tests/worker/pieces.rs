@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use etherparse::PacketBuilder;
 
-use crate::rig::{OURS, ROUTER};
+use crate::rig::{OURS, ROUTER, summed_up};
 
 /// Behind the Ethernet header.
 const L3: usize = 14;
@@ -45,14 +45,14 @@ pub(crate) fn fragments(frame: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
     chunks.iter().enumerate().map(piece).collect()
 }
 
-/// One IPv4 fragment behind these headers; the header checksum is not looked at.
+/// One IPv4 fragment behind these headers.
 fn fragment4(headers: &[u8], id: u16, offset: usize, more: bool, data: &[u8]) -> Vec<u8> {
     let mut frame = [headers, data].concat();
     let flags = (offset / 8) as u16 | if more { 0x2000 } else { 0 };
     frame[16..18].copy_from_slice(&((20 + data.len()) as u16).to_be_bytes());
     frame[18..20].copy_from_slice(&id.to_be_bytes());
     frame[20..22].copy_from_slice(&flags.to_be_bytes());
-    frame
+    summed_up(frame)
 }
 
 /// One IPv6 fragment behind these headers, whose fragment header names `next`.

@@ -33,8 +33,40 @@ fn ipv4_headers() {
         ("frame cut", cut(tcp4(), 58), Ends(Outcome::RxTruncated)),
         ("padded", padded(tcp4(), 5), Reads(Tcp, Whole)),
         ("TTL 1", with(tcp4(), &[(22, 1)]), Reads(Tcp, Whole)),
-        ("wrong header checksum", with(tcp4(), &[(24, 0x55)]), Reads(Tcp, Whole)),
+        ("wrong header checksum", with(tcp4(), &[(24, 0x55)]), Ends(Outcome::WrongChecksum)),
+        ("checksum 0", with(tcp4(), &[(24, 0), (25, 0)]), Ends(Outcome::WrongChecksum)),
+        (
+            "wrong, and to another VIP than it was",
+            damaged(tcp4(), 33),
+            Ends(Outcome::WrongChecksum),
+        ),
+        ("an option damaged", damaged(options(10), 50), Ends(Outcome::WrongChecksum)),
+        ("the first bit damaged", damaged(tcp4(), 15), Ends(Outcome::WrongChecksum)),
+        ("wrong, and cut", cut(damaged(tcp4(), 33), 58), Ends(Outcome::RxTruncated)),
+        ("wrong, and for the host", damaged(damaged(tcp4(), 30), 33), Ends(Outcome::WrongChecksum)),
     ]);
+}
+
+/// One bit of a byte turned, nothing put right.
+fn damaged(mut frame: Vec<u8>, at: usize) -> Vec<u8> {
+    frame[at] ^= 1;
+    frame
+}
+
+#[test]
+fn every_single_bit_of_a_header_that_turns_is_noticed() {
+    for options in [0, 3, 10] {
+        let mut frame = tcp4();
+        frame.splice(34..34, vec![1; options * 4]);
+        let total = (frame.len() - 14) as u8;
+        let frame = with(frame, &[(14, 0x45 + options as u8), (17, total)]);
+        assert!(parse::frame(&frame, &port(0)).is_ok());
+        for bit in 0..(20 + options * 4) * 8 {
+            let mut bent = frame.clone();
+            bent[14 + bit / 8] ^= 0x80 >> (bit % 8);
+            assert!(parse::frame(&bent, &port(0)).is_err(), "bit {bit}");
+        }
+    }
 }
 
 #[test]

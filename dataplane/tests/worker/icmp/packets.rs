@@ -2,7 +2,7 @@
 
 use tables::Family;
 
-use crate::rig::{OURS, ROUTER, VIP};
+use crate::rig::{OURS, ROUTER, VIP, summed_up};
 
 pub(crate) const CLIENT: [u8; 4] = [198, 51, 100, 7];
 pub(crate) const CLIENT6: [u8; 16] = [0x20, 1, 0xD, 0xB8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
@@ -25,9 +25,10 @@ pub(crate) fn checksum(pieces: &[&[u8]]) -> u16 {
     0xFFFF - sum as u16
 }
 
-/// In an Ethernet frame from the router to us.
+/// In an Ethernet frame from the router to us; where the packet was bent, with the header checksum
+/// that goes with it.
 pub(crate) fn framed(packet: &[u8], vlan: u16) -> Vec<u8> {
-    ethernet(OURS.0, ROUTER.0, vlan, packet)
+    summed_up(ethernet(OURS.0, ROUTER.0, vlan, packet))
 }
 
 /// In the frame that comes back for it.

@@ -10,7 +10,7 @@ use tables::*;
 
 use super::packets::*;
 use super::world::World;
-use crate::rig::{OUR_TUNNEL, VIP};
+use crate::rig::{OUR_TUNNEL, VIP, summed_up};
 
 /// ICMP of any type, often an error that quotes something like an answer of the VIP's, or like one
 /// of our tunnels; sometimes cut, bent or padded. And what is too big.
@@ -42,7 +42,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
                 }
             }
             frame.truncate(cut.max(length / 2));
-            frame
+            if cut % 4 == 0 { frame } else { summed_up(frame) }
         },
     )
 }

@@ -156,6 +156,23 @@ fn d8_options_and_extension_headers_are_quoted_as_they_came() {
     answered(&World::default(), &packet, Outcome::TooBig, &expected(&packet, 1480), "IPv6");
 }
 
+#[test]
+fn d8_an_answer_about_a_first_fragment_is_no_fragment_itself() {
+    let mut packet = request(Family::V4, TCP, 1481);
+    // More fragments, and none of them to be fragmented.
+    (packet[6], packet[10], packet[11]) = (0x60, 0, 0);
+    let sum = checksum(&[&packet[..20]]).to_be_bytes();
+    packet[10..12].copy_from_slice(&sum);
+    let answer = expected(&packet, 1480);
+    assert_eq!(answer[6..8], [0x40, 0]);
+    answered(&World::default(), &packet, Outcome::TooBig, &answer, "IPv4");
+
+    let transport = transport(TCP, 40000, 80, 1433);
+    let first = [&[TCP, 0, 0, 1, 1, 2, 3, 4], &transport[..]].concat();
+    let packet = ipv6(CLIENT6, VIP6, 44, &first);
+    answered(&World::default(), &packet, Outcome::TooBig, &expected(&packet, 1480), "IPv6");
+}
+
 /// A packet that is dropped without a word.
 fn unanswered(frame: &[u8], outcome: Outcome, name: &str) {
     let mut rig = World::default().rig();

@@ -1,7 +1,8 @@
 //! Instructions a packet, counted by callgrind: a figure that a noisy machine cannot blur.
 //!
 //! The program that is counted is the one that is shipped, built for every x86-64: what it detects
-//! at run time goes no further than what valgrind knows (AVX2).
+//! at run time goes no further than what valgrind knows (AVX2). `run.sh full` also counts a build for
+//! x86-64-v3, the most that valgrind can run.
 
 use std::path::Path;
 use std::process::Command;
@@ -57,14 +58,16 @@ pub fn child(case: &str, idle: bool) -> Result<()> {
     rig.check_all_forwarded()
 }
 
-/// Counts every case; says so and goes on where valgrind is not installed.
-pub fn run(folder: &Path) -> Result<()> {
+/// Counts every case; says so and goes on where valgrind is not installed. `build` names what this
+/// program was built for, if that is not what is shipped.
+pub fn run(build: Option<&str>, folder: &Path) -> Result<()> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("instructions\n  skipped: valgrind is not installed\n");
         return Ok(());
     }
     let columns = ["instructions a packet", "worker", "mispredicted branches", "generator"];
-    let mut report = Report::new("instructions", &columns);
+    let name = build.map_or("instructions".into(), |build| format!("instructions-{build}"));
+    let mut report = Report::new(&name, &columns);
     for (case, name, _) in CASES {
         let [both, generator] = [false, true].map(|idle| count(case, idle, folder));
         let ((both, branches), (generator, idle_branches)) = (both?, generator?);

@@ -8,6 +8,7 @@
 //! - [`rig`]: a worker with ports, Tables and a connection table;
 //! - [`mod@unit`]: testpmd, whose time a packet is the unit of everything;
 //! - [`path`]: the worker's whole way, with [`floor`], what memory alone costs;
+//! - [`ports`]: the same over DPDK's ports;
 //! - [`lookup`]: the connection table beside [`rte_hash`];
 //! - [`scaling`], [`publication`], [`maglev`], [`instructions`], [`allocations`];
 //! - [`compare`]: two revisions, from interleaved runs.
@@ -27,6 +28,7 @@ pub mod instructions;
 pub mod lookup;
 pub mod maglev;
 pub mod path;
+pub mod ports;
 pub mod publication;
 pub mod recycle;
 pub mod report;

@@ -34,6 +34,15 @@ enum What {
         #[arg(long, default_value_t = bench::clock::cpus() - 1)]
         cpu: usize,
     },
+    /// The same over ports of DPDK's, `net_ring` and `net_null`.
+    Ports {
+        /// Rounds.
+        #[arg(long, default_value_t = 9)]
+        rounds: usize,
+        /// The CPU to measure on.
+        #[arg(long, default_value_t = bench::clock::cpus() - 1)]
+        cpu: usize,
+    },
     /// Allocations on that way; fails if there are any.
     Allocations,
     /// The connection table beside DPDK's rte_hash.
@@ -70,7 +79,11 @@ enum What {
         rounds: usize,
     },
     /// Instructions a packet, by callgrind.
-    Instructions,
+    Instructions {
+        /// What this program was built for, if not for every x86-64.
+        #[arg(long)]
+        build: Option<String>,
+    },
     /// What runs under callgrind.
     #[command(hide = true)]
     Count {
@@ -95,6 +108,7 @@ fn main() -> Result<()> {
     let Arguments { what, out } = Arguments::parse();
     match what {
         What::Path { rounds, only, cpu } => path::run(&path::Options { rounds, only, cpu }, &out),
+        What::Ports { rounds, cpu } => bench::ports::run(rounds, cpu, &out),
         What::Allocations => bench::allocations::run(&out),
         What::Lookup { rounds, huge, cpu, sizes } => {
             lookup::run(&lookup::Options { rounds, sizes, huge, cpu }, &out)
@@ -102,7 +116,7 @@ fn main() -> Result<()> {
         What::Scaling { rounds } => bench::scaling::run(rounds, &out),
         What::Publication { rounds } => bench::publication::run(rounds, &out),
         What::Maglev { rounds } => bench::maglev::run(rounds, &out),
-        What::Instructions => bench::instructions::run(&out),
+        What::Instructions { build } => bench::instructions::run(build.as_deref(), &out),
         What::Count { case, idle } => bench::instructions::child(&case, idle),
         What::Compare { base, new } => bench::compare::run(&base, &new, &out),
     }

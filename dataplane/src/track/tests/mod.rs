@@ -3,6 +3,7 @@
 mod capacity;
 mod expiry;
 mod flood;
+mod hits;
 mod keys;
 mod protocol;
 mod stress;

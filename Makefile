@@ -16,7 +16,10 @@ export LIBCLANG_PATH = $(shell ls -d /usr/lib/llvm-*/lib 2>/dev/null | sort -V |
 # One thing after another: the parts of a step build on each other.
 .NOTPARALLEL:
 
-.PHONY: help demo test model sanitize fuzz check build bench bench-ab setup setup-build bins clean
+# What is installed or packaged; as root there may be no Rust to build it with.
+BINARY ?= $(TARGET)/release/windrose
+
+.PHONY: help demo test model sanitize fuzz check build install deb bench bench-ab setup setup-build bins clean
 
 help: ## this list
 	@echo "Targets:"
@@ -66,6 +69,12 @@ check: setup-build ## formatting, lints, docs, the build without DPDK, licences
 
 build: setup-build ## the release binary, target/release/windrose
 	cargo build --release --package control --bin windrose
+
+install: ## the built program, its unit, man pages, completions (PREFIX=/usr/local, DESTDIR=)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" packaging/install.sh "$(BINARY)"
+
+deb: build ## a Debian package of it, in target/debian
+	@packaging/deb.sh "$(BINARY)" "$(TARGET)/debian"
 
 bins: setup-build
 	cargo build --workspace --bins --profile $(PROFILE)

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 const EXAMPLE: &str = include_str!("fixtures/example.toml");
 const PROXY: &str = include_str!("fixtures/proxy.toml");
+const SHIPPED: &str = include_str!("../../packaging/windrose.toml");
 const README: &str = include_str!("../../README.md");
 
 fn load(text: &str) -> Loaded {
@@ -50,6 +51,20 @@ fn the_readmes_file_loads_and_only_its_seed_is_warned_about() {
         "{}",
         loaded.warnings
     );
+}
+
+#[test]
+fn the_shipped_file_takes_no_card_and_uncommented_it_is_a_whole_load_balancer() {
+    let shipped = load(SHIPPED);
+    assert!(shipped.config.ports.is_empty());
+    let uncomment = |line: &str| match line.strip_prefix("#:") {
+        Some(rest) => rest.strip_prefix(' ').unwrap_or(rest).to_owned(),
+        None => line.to_owned(),
+    };
+    let whole = load(&SHIPPED.lines().map(uncomment).collect::<Vec<_>>().join("\n"));
+    let counts = (whole.config.ports.len(), whole.config.services.len(), whole.config.rules.len());
+    assert_eq!(counts, (1, 1, 1));
+    assert_eq!(whole.warnings.items().len(), 1, "the seed: {}", whole.warnings);
 }
 
 #[test]

@@ -47,7 +47,9 @@ impl Mark {
 
     /// The last few lines, for a failure whose beginning was not marked.
     pub(crate) fn recent() -> Log {
-        Self(LINES.lock().written.saturating_sub(RECENT)).since()
+        // A guard lives as long as its expression, and `since` wants the lock again.
+        let written = Self::now().0;
+        Self(written.saturating_sub(RECENT)).since()
     }
 
     /// The lines since.
@@ -66,4 +68,15 @@ unsafe extern "C" fn write(_cookie: *mut c_void, text: *const c_char, length: us
     let mut lines = LINES.lock();
     text.lines().map(str::trim).filter(|l| !l.is_empty()).for_each(|line| lines.push(line));
     length as isize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_without_a_mark_shows_the_last_lines() {
+        (1..=100).for_each(|n| LINES.lock().push(&format!("line {n}")));
+        assert_eq!(Mark::recent().0, ["line 97", "line 98", "line 99", "line 100"]);
+    }
 }

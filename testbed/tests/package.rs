@@ -1,0 +1,167 @@
+//! The Debian package, installed on a throw-away machine with systemd: it installs, serves under its
+//! unit's hardening, is restarted when it dies or stalls, and goes without a trace.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use testbed::address::{Family, vip};
+use testbed::client::{Connection, ask};
+use testbed::command::output;
+use testbed::config::{Config, Driver};
+use testbed::machine::Machine;
+use testbed::process::binary;
+use testbed::stall::Stalled;
+use testbed::topology::{Arms, Topology};
+use testbed::{Error, Result};
+
+const UNIT: &str = "windrose.service";
+
+#[test]
+fn the_package_installs_serves_survives_and_goes() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let machine = Machine::boot(&topology.appliance)?;
+    build(&machine.share())?;
+    installs_and_waits_to_be_configured(&machine)?;
+    serves_and_reloads(&machine, &topology)?;
+    is_restarted_when_it_dies(&machine, &topology)?;
+    is_restarted_when_a_worker_stalls(&machine, &topology)?;
+    serves_over_xdp(&machine, &topology)?;
+    goes(&machine)
+}
+
+fn build(to: &Path) -> Result<()> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/deb.sh");
+    output(Command::new(script).arg(binary("windrose")?).arg(to)).map(drop)
+}
+
+fn installs_and_waits_to_be_configured(machine: &Machine) -> Result<()> {
+    machine.run("dpkg -i /mnt/windrose_*.deb")?;
+    for (line, expected) in [
+        ("windrose --version | cut -d ' ' -f 1", "windrose"),
+        ("stat -c '%U:%G %a' /run/windrose", "root:windrose 750"),
+        ("stat -c '%U:%G %a' /etc/windrose/windrose.toml", "root:windrose 640"),
+        ("windrose check >/dev/null && echo valid", "valid"),
+        ("systemctl is-enabled windrose || true", "disabled"),
+        ("systemctl is-active windrose || true", "inactive"),
+        ("systemd-analyze verify windrose.service 2>&1", ""),
+        ("bash -n /usr/share/bash-completion/completions/windrose", ""),
+        ("zcat /usr/share/man/man1/windrose-run.1.gz | grep -c '^.SH SYNOPSIS'", "1"),
+        ("cd / && md5sum --quiet -c /var/lib/dpkg/info/windrose.md5sums", ""),
+    ] {
+        assert_eq!(machine.run(line)?, expected, "{line}");
+    }
+    // As it is shipped it takes no card: it says so, and is not started again and again.
+    assert!(machine.run("systemctl start windrose").is_err());
+    assert_eq!(machine.show(UNIT, "ExecMainStatus")?, "78");
+    assert_eq!(machine.show(UNIT, "NRestarts")?, "0");
+    let said = machine.run("journalctl -u windrose -o cat -p err")?;
+    assert!(said.contains("no [[port]]"), "{said}");
+    // What it is shipped with, uncommented as it says.
+    let uncomment = "sed 's/^#: \\?//' /etc/windrose/windrose.toml >/tmp/w.toml";
+    machine.run(&format!("{uncomment} && windrose check --config /tmp/w.toml"))?;
+    println!("{}", machine.run("systemd-analyze security --no-pager windrose | tail -n 1")?);
+    Ok(())
+}
+
+fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {
+    let config = Config::new(topology);
+    configure(machine, &config)?;
+    // Half a minute of patience is for production.
+    machine.run(
+        "mkdir -p /etc/systemd/system/windrose.service.d && \
+         printf '[Service]\\nWatchdogSec=4\\n' >/etc/systemd/system/windrose.service.d/test.conf && \
+         systemctl daemon-reload && systemctl reset-failed windrose && systemctl start windrose",
+    )?;
+    let status = format!("/proc/{}/status", machine.show(UNIT, "MainPID")?);
+    let fields = "s/^(NoNewPrivs|Seccomp):\\t//p; s/^(CapBnd):\\t0*/\\1 /p";
+    let hardened = machine.run(&format!("sed -nE '{fields}' {status} | sort"))?;
+    // NET_ADMIN, NET_RAW, IPC_LOCK.
+    assert_eq!(hardened.lines().collect::<Vec<_>>(), ["1", "2", "CapBnd 7000"]);
+    for front in Family::BOTH {
+        ask(&topology.client, vip(front, front))?;
+    }
+    let mut connection = Connection::open(&topology.client, vip(Family::V4, Family::V4))?;
+    let backend = connection.who()?;
+    let gone = ["b1", "b2"].into_iter().find(|b| *b != backend).unwrap_or("b3");
+    configure(machine, &config.clone().without(gone))?;
+    machine.run("systemctl reload windrose")?;
+    eventually("the reload", || {
+        Ok(machine.show(UNIT, "StatusText")?.starts_with("generation 2: 2 services, 4 of 4"))
+    })?;
+    assert_eq!(connection.who()?, backend);
+    for _ in 0..20 {
+        assert_ne!(ask(&topology.client, vip(Family::V4, Family::V4))?, gone);
+    }
+    Ok(())
+}
+
+fn is_restarted_when_it_dies(machine: &Machine, topology: &Topology) -> Result<()> {
+    machine.run("systemctl kill --signal=KILL windrose")?;
+    let killed = Instant::now();
+    eventually("the next connection", || {
+        Ok(ask(&topology.client, vip(Family::V4, Family::V4)).is_ok())
+    })?;
+    println!("killed under systemd: new connections served again after {:.1?}", killed.elapsed());
+    assert_eq!(machine.show(UNIT, "NRestarts")?, "1");
+    Ok(())
+}
+
+fn is_restarted_when_a_worker_stalls(machine: &Machine, topology: &Topology) -> Result<()> {
+    let stalled = Stalled::thread(machine.main_process(UNIT)?, "rte-worker")?;
+    let errors = "journalctl -u windrose -o cat -p err";
+    eventually("the reason in the journal", || {
+        Ok(machine.run(errors)?.contains("worker 0 is stalled"))
+    })?;
+    drop(stalled);
+    eventually("another start", || Ok(machine.show(UNIT, "NRestarts")? == "2"))?;
+    eventually("the next connection", || {
+        Ok(ask(&topology.client, vip(Family::V6, Family::V6)).is_ok())
+    })
+}
+
+/// This driver needs more than the others: a drop-in that comes with the package.
+fn serves_over_xdp(machine: &Machine, topology: &Topology) -> Result<()> {
+    configure(machine, &Config { driver: Driver::AfXdp, ..Config::new(topology) })?;
+    assert!(machine.run("systemctl restart windrose").is_err(), "it needs the drop-in");
+    machine.run(
+        "cp /usr/share/doc/windrose/net_af_xdp.conf /etc/systemd/system/windrose.service.d/ && \
+         systemctl daemon-reload && systemctl restart windrose",
+    )?;
+    ask(&topology.client, vip(Family::V4, Family::V6)).map(drop)
+}
+
+fn goes(machine: &Machine) -> Result<()> {
+    machine.run("dpkg -r windrose")?;
+    for (line, expected) in [
+        ("systemctl is-active windrose || true", "inactive"),
+        ("ls /usr/bin/windrose /usr/lib/systemd/system/windrose.service 2>/dev/null || true", ""),
+        ("ls /etc/windrose", "windrose.toml"),
+    ] {
+        assert_eq!(machine.run(line)?, expected, "{line}");
+    }
+    machine.run("dpkg -P windrose")?;
+    let left = "find /etc /usr /var/lib /run -xdev -name '*windrose*' -not -path '*/journal/*'";
+    let left = machine.run(left)?;
+    let ours = left.lines().filter(|l| !l.contains("windrose.service.d")).collect::<Vec<_>>();
+    assert!(ours.is_empty(), "{ours:?}");
+    Ok(())
+}
+
+fn configure(machine: &Machine, config: &Config) -> Result<()> {
+    let file = machine.share().join("windrose.toml");
+    std::fs::write(&file, config.to_string())
+        .map_err(|source| Error::Io { what: "writing the configuration".into(), source })?;
+    machine.run("cat /mnt/windrose.toml >/etc/windrose/windrose.toml").map(drop)
+}
+
+fn eventually(what: &str, mut is: impl FnMut() -> Result<bool>) -> Result<()> {
+    let ends = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < ends {
+        if is()? {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(Error::Timeout { seconds: 20, what: what.into() })
+}

@@ -52,6 +52,8 @@ fn sigterm_and_sigint_end_it_cleanly_and_it_starts_again() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     for signal in [Signal::TERM, Signal::INT, Signal::TERM] {
         let appliance = Appliance::start(&topology, &Config::new(&topology))?;
+        let log = appliance.log();
+        assert!(log.contains("MB (39 bytes an IPv4 entry, 75 an IPv6 entry"), "{log}");
         let counters = appliance.stop(signal)?;
         assert!(counters.contains_key(TOTAL), "{signal:?}: {counters:?}");
     }

@@ -162,6 +162,13 @@ fn n7_each_odd_header_ends_as_the_table_says() {
         ("hop limit 1", with(tcp6.clone(), &[(21, 1)]), Forwarded),
         ("TCP ports 0", with(tcp4.clone(), &[(34, 0), (35, 0), (36, 0), (37, 0)]), Forwarded),
         ("UDP ports 0", with(udp6.clone(), &[(54, 0), (55, 0), (56, 0), (57, 0)]), Forwarded),
+        (
+            "a fragment that ends beyond 65,535",
+            with(udp4.clone(), &[(20, 0x1F), (21, 0xFF)]),
+            Forwarded,
+        ),
+        ("a fragment of no whole units", with(udp4.clone(), &[(20, 0x20), (21, 1)]), Forwarded),
+        ("\"don't fragment\" on a fragment", with(udp4.clone(), &[(20, 0x60)]), Forwarded),
         ("UDP length 0", with(udp4.clone(), &[(39, 0)]), MalformedL4),
         ("UDP length 0 over IPv6", with(udp6.clone(), &[(59, 0)]), MalformedL4),
         ("UDP length one beyond", with(udp4.clone(), &[(39, 18)]), MalformedL4),

@@ -126,6 +126,12 @@ pub fn ask(from: &Namespace, vip: IpAddr) -> Result<String> {
     Connection::open(from, vip)?.who()
 }
 
+/// Whether somebody takes a connection to a VIP within as long as this.
+pub fn taken(from: &Namespace, vip: IpAddr, patience: Duration) -> Result<bool> {
+    let host = SocketAddr::new(vip, 80);
+    from.enter(|| TcpStream::connect_timeout(&host, patience).is_ok())
+}
+
 /// Bytes that are no pattern a shifted or repeated segment would also match.
 pub fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;

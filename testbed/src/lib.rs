@@ -11,6 +11,7 @@
 //!   front of it (a kernel without tunnel modules needs one);
 //! - [`client`]: HTTP over plain sockets that live in the client's namespace;
 //! - [`supervisor`]: who listens to it as systemd would; [`stall`]: what stops one of its threads;
+//! - [`load`]: clients that go on while something else is done;
 //! - [`machine`]: systemd over a throw-away copy of this machine, to install a package in;
 //! - [`demo`]: the steps of `make demo`;
 //! - [`netns`], [`process`], [`command`]: what these stand on;
@@ -29,6 +30,7 @@ pub mod config;
 pub mod decap;
 pub mod demo;
 pub mod error;
+pub mod load;
 pub mod machine;
 pub mod netns;
 pub mod process;

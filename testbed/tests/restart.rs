@@ -1,0 +1,49 @@
+//! A process that is killed and started again: an empty connection table, and Maglev (S-2, S-5).
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testbed::Result;
+use testbed::address::{Family, vip, vips};
+use testbed::appliance::Appliance;
+use testbed::client::{Connection, taken};
+use testbed::config::Config;
+use testbed::topology::{Arms, Topology};
+
+const CONNECTIONS: usize = 60;
+
+#[test]
+fn killed_and_started_again_it_serves_and_open_connections_go_on_at_their_backends() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let appliance = Appliance::start(&topology, &config)?;
+    let vips: Vec<_> = vips().collect::<Vec<_>>().into_iter().cycle().take(CONNECTIONS).collect();
+    let mut open = Vec::new();
+    for vip in vips {
+        let mut connection = Connection::open(&topology.client, vip)?;
+        let backend = connection.who()?;
+        open.push((connection, backend));
+    }
+    appliance.kill()?;
+
+    let began = Instant::now();
+    let mut again = Appliance::start_unseen(&topology, &config, "", "--log-format human")?;
+    let first = vip(Family::V4, Family::V4);
+    while !taken(&topology.client, first, Duration::from_millis(50))? {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", again.log());
+    }
+    let served = began.elapsed();
+    again.wait_for_log("running workers=")?;
+
+    let mut same = 0;
+    for (connection, backend) in &mut open {
+        same += usize::from(connection.who().is_ok_and(|now| now == *backend));
+    }
+    println!(
+        "killed and started again: the first new connection {served:.2?} after the start; \
+         {same} of {CONNECTIONS} open connections went on at their backends"
+    );
+    assert_eq!(same, CONNECTIONS);
+    again.stop(Signal::TERM)?;
+    Ok(())
+}

@@ -63,6 +63,26 @@ fn a_worker_that_stalls_ends_the_process_with_its_name_before_the_manager_would(
 }
 
 #[test]
+fn a_control_thread_that_hangs_gives_no_sign_of_life_and_is_not_deceived_when_it_goes_on()
+-> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let mut supervisor = Supervisor::new()?;
+    let environment = supervisor.environment(WATCHDOG);
+    let appliance = Appliance::start_after(&topology, &Config::new(&topology), &environment)?;
+    supervisor.wait_for("WATCHDOG=1", 10)?;
+    let hangs = Stalled::thread(appliance.pid(), "windrose")?;
+    supervisor.listen(Duration::from_millis(100));
+    let heard = supervisor.listen(WATCHDOG);
+    assert_eq!(heard, "", "systemd would end it now");
+    // Packets do not wait for it.
+    ask(&topology.client, vip(Family::V4, Family::V4))?;
+    drop(hangs);
+    supervisor.wait_for("WATCHDOG=1", 5)?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
 fn a_full_disk_and_a_closed_output_cost_the_log_and_nothing_else() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     let full = Config::new(&topology);

@@ -131,6 +131,20 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_panics_is_reported_as_ended_and_is_more_urgent_than_a_reload() {
+        let (sender, receiver) = channel();
+        let events = Events { sender, receiver, waiting: RefCell::default() };
+        let end = events.end_of_worker(3);
+        let worker = std::thread::spawn(move || {
+            let _end = end;
+            panic!("a fault");
+        });
+        assert!(worker.join().is_err());
+        events.bell(Event::Reload).ring();
+        assert_eq!(events.next(Duration::ZERO), Event::WorkerEnded(3));
+    }
+
+    #[test]
     fn to_stop_waits_for_no_reload() {
         let events = [Event::Reload, Event::Print, Event::Reload, Event::Stop];
         assert_eq!(arrived(&events), [Event::Stop, Event::Print, Event::Reload]);

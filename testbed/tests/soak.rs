@@ -1,0 +1,94 @@
+//! Everything at once for a while: clients that come, go and stay, reloads, files that are refused. What
+//! the process takes of memory stays what it was. Two minutes in CI, shorter elsewhere
+//! (`SOAK_SECONDS` chooses).
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testbed::appliance::{Appliance, TOTAL};
+use testbed::config::Config;
+use testbed::load;
+use testbed::topology::{Arms, Topology};
+use testbed::{Error, Result};
+
+/// What a third may take more than the one before: less than half a kilobyte for each change in it.
+const SLACK_KB: u64 = 256;
+
+#[test]
+fn memory_is_flat_under_churn_reloads_and_bad_files() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let full = Config::new(&topology);
+    let mut appliance = Appliance::start(&topology, &full)?;
+    let (samples, figures) =
+        load::during(&topology, 12, || soak(&mut appliance, &changes(&full), length()))?;
+
+    let [warm, middle, last] = thirds(&samples);
+    println!(
+        "{} s, {} changes: {figures}; anonymous memory {warm} kB at first, then {middle}, then {last}",
+        length().as_secs(),
+        samples.len()
+    );
+    assert!(last <= middle + SLACK_KB, "it grows: {warm}, {middle}, {last} kB");
+    let counters = appliance.stop(Signal::TERM)?;
+    assert_eq!(counters.get("received"), counters.get(TOTAL), "{counters:?}");
+    Ok(())
+}
+
+fn length() -> Duration {
+    let chosen = std::env::var("SOAK_SECONDS").ok().and_then(|s| s.parse().ok());
+    let default = if std::env::var_os("CI").is_some() { 120 } else { 20 };
+    Duration::from_secs(chosen.unwrap_or(default))
+}
+
+/// Files to change to, in turn; `None`: one that is refused.
+fn changes(full: &Config) -> Vec<Option<Config>> {
+    vec![
+        Some(full.clone().kind("gre")),
+        Some(full.clone().without("b1")),
+        None,
+        Some(full.clone()),
+        Some(Config { draining: "1s", ..full.clone().kind("gre").without("b2") }),
+        Some(full.clone()),
+    ]
+}
+
+/// Changes one after another; what it takes of memory after each.
+fn soak(
+    appliance: &mut Appliance,
+    changes: &[Option<Config>],
+    length: Duration,
+) -> Result<Vec<u64>> {
+    let began = Instant::now();
+    let mut samples = Vec::new();
+    for change in changes.iter().cycle() {
+        if began.elapsed() >= length {
+            break;
+        }
+        match change {
+            Some(config) => appliance.reload(config)?,
+            None => appliance.reload_refused(&"[[", "windrose.toml")?,
+        }
+        samples.push(anonymous(appliance.pid())?);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(samples)
+}
+
+/// Memory that is no file's, resident, kB.
+fn anonymous(pid: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
+    let figure = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
+    figure.ok_or_else(|| Error::Unexpected(format!("no RssAnon of {pid}: {status}")))
+}
+
+/// The median of each third.
+fn thirds(samples: &[u64]) -> [u64; 3] {
+    let third = samples.len() / 3;
+    let median = |n: usize| {
+        let mut part: Vec<_> = samples.iter().skip(n * third).take(third).collect();
+        part.sort_unstable();
+        part.get(third / 2).copied().copied().unwrap_or(0)
+    };
+    [median(0), median(1), median(2)]
+}

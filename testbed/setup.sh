@@ -2,11 +2,12 @@
 # Installs what `make` needs from Debian, and reserves huge pages. Does nothing that is done.
 #
 #   setup.sh build    what compiling needs
-#   setup.sh run      and what tests and the demo need
+#   setup.sh run      and what tests and the demo need, with a guest for qemu in /var/cache/windrose-guest
 set -euo pipefail
 
 build=(build-essential pkg-config libdpdk-dev libclang-14-dev)
-run=(dpdk nginx-light iproute2 ethtool iputils-ping util-linux curl tshark nftables systemd xz-utils)
+run=(dpdk nginx-light iproute2 ethtool iputils-ping util-linux curl tshark nftables systemd xz-utils
+    python3-yaml qemu-system-x86)
 pages=512 # of 2 MB
 
 if ! command -v cargo >/dev/null; then
@@ -56,3 +57,7 @@ if [ -r "$control" ] && [ "$(cat "$control")" -gt 0 ] && ! grep -q ' hugetlbfs '
     mkdir -p /dev/hugepages && mount -t hugetlbfs none /dev/hugepages ||
         echo "setup: no hugetlbfs mount; ordinary pages will do"
 fi
+
+# A test with a kernel of its own is passed over where this fails; it says so itself.
+"$(dirname "$0")/guest/build.sh" /var/cache/windrose-guest ||
+    echo "setup: no guest for qemu: testbed/tests/backend_setup.rs will be skipped" >&2

@@ -12,11 +12,13 @@
 //! - [`simulate`]: all of it over a list of events, with a virtual clock;
 //! - [`explain`]: the same for one packet, in words;
 //! - [`diff`]: what a reload would change;
+//! - [`backend_setup`]: what a backend's host needs, as commands;
 //! - [`host`]: the host interface, a TAP device and its thread;
 //! - [`netlink`]: the kernel's routes and neighbours, mirrored.
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
+pub mod backend_setup;
 pub mod config;
 pub mod diff;
 pub mod explain;

@@ -9,6 +9,7 @@
 //! - [`config`]: the file that it is given;
 //! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
 //!   front of it (a kernel without tunnel modules needs one);
+//! - [`guest`]: a backend with a kernel of its own, in qemu;
 //! - [`client`]: HTTP over plain sockets that live in the client's namespace;
 //! - [`supervisor`]: who listens to it as systemd would; [`stall`]: what stops one of its threads;
 //! - [`load`]: clients that go on while something else is done;
@@ -30,6 +31,7 @@ pub mod config;
 pub mod decap;
 pub mod demo;
 pub mod error;
+pub mod guest;
 pub mod load;
 pub mod machine;
 pub mod netns;

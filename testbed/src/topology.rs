@@ -118,6 +118,17 @@ impl Topology {
         self.fabric.ip(&format!("link set {port} master {bridge}")).map(drop)
     }
 
+    /// Where the bridges are.
+    pub(crate) fn fabric_namespace(&self) -> &Namespace {
+        &self.fabric
+    }
+
+    /// Makes a TAP device, for a guest, on one of the fabric's bridges.
+    pub(crate) fn tap(&self, name: &str, bridge: &str) -> Result<()> {
+        self.fabric.ip(&format!("tuntap add dev {name} mode tap"))?;
+        self.fabric.ip(&format!("link set {name} mtu {TUNNEL_MTU} master {bridge} up")).map(drop)
+    }
+
     fn client(&self) -> Result<()> {
         let client = &self.client;
         host_settings(client)?;

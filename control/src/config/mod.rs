@@ -16,7 +16,7 @@ mod diagnostics;
 mod environment;
 mod field;
 mod file;
-mod nearest;
+pub(crate) mod nearest;
 mod report;
 mod restart;
 mod source;

@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
 /// The candidate that is closest to `name`, if any is close enough to be a slip of the hand.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {

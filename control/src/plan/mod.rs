@@ -11,7 +11,7 @@ pub mod builder;
 mod loop_guard;
 pub mod matrix;
 mod pools;
-mod templates;
+pub(crate) mod templates;
 mod unbuildable;
 pub mod wiring;
 pub mod zones;

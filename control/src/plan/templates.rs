@@ -10,7 +10,7 @@ use tables::{Family, PortId, Template};
 
 use super::unbuildable::Unbuildable;
 use super::wiring::{NextHop, Wiring};
-use crate::model::{Config, Dscp, Encapsulation, EncapsulationKind, GreKey, GueVariant};
+use crate::model::{self, Config, Dscp, Encapsulation, EncapsulationKind, GreKey, GueVariant};
 use crate::state::{Backend, Service};
 
 /// The outer headers for one backend.
@@ -20,44 +20,54 @@ pub(super) fn templates(
     service: &Service,
     backend: &Backend,
 ) -> Result<Box<[Template; 2]>, Unbuildable> {
+    let path = || format!("{}: {}", service.config.name, backend.path);
     let [v4, v6] = [Family::V4, Family::V6].map(|inner| {
-        Template::new(&spec(config, wiring, service, backend, inner)?)
-            .map_err(|error| Unbuildable::Template { backend: path(service, backend), error })
+        let spec = spec(config, wiring, &service.config, backend.address, inner)
+            .ok_or_else(|| Unbuildable::NoSource { backend: path() })?;
+        Template::new(&spec).map_err(|error| Unbuildable::Template { backend: path(), error })
     });
     Ok(Box::new([v4?, v6?]))
 }
 
+/// The largest packet of a family that reaches a service's backend unfragmented, bytes: what the
+/// port that leads there takes, less the outer header.
+pub(crate) fn max_inner(
+    config: &Config,
+    service: &model::Service,
+    backend: IpAddr,
+    inner: Family,
+) -> Option<u16> {
+    let spec = spec(config, &Wiring::default(), service, backend, inner)?;
+    Some(Template::new(&spec).ok()?.max_inner())
+}
+
+/// `None`: there is no outer source of the backend's family.
 fn spec(
     config: &Config,
     wiring: &Wiring,
-    service: &Service,
-    backend: &Backend,
+    service: &model::Service,
+    backend: IpAddr,
     inner: Family,
-) -> Result<TemplateSpec, Unbuildable> {
-    let encapsulation = &service.config.encapsulation;
-    let way = wiring.next_hop(config, backend.address);
+) -> Option<TemplateSpec> {
+    let encapsulation = &service.encapsulation;
+    let way = wiring.next_hop(config, backend);
     let NextHop { port, mac } = way.unwrap_or(NextHop { port: PortId(0), mac: None });
     let out = config.ports.get(usize::from(port.0));
-    Ok(TemplateSpec {
+    Some(TemplateSpec {
         port,
         src_mac: wiring.mac(port),
         next_hop: mac,
         vlan: out.map_or(0, |p| p.vlan),
         mtu: out.map_or(0, |p| p.mtu),
         fragment_oversize: out.is_some_and(|p| p.fragment_oversize),
-        source: source(encapsulation, backend.address)
-            .ok_or_else(|| Unbuildable::NoSource { backend: path(service, backend) })?,
-        destination: backend.address,
-        entropy: entropy(encapsulation, backend.address),
-        tunnel: tunnel(encapsulation, &service.config.name),
+        source: source(encapsulation, backend)?,
+        destination: backend,
+        entropy: entropy(encapsulation, backend),
+        tunnel: tunnel(encapsulation, &service.name),
         inner,
         dscp: dscp(encapsulation.dscp),
         ttl: encapsulation.ttl,
     })
-}
-
-fn path(service: &Service, backend: &Backend) -> String {
-    format!("{}: {}", service.config.name, backend.path)
 }
 
 /// Without a tunnel there is no outer source, and any address stands for it.
@@ -89,7 +99,8 @@ fn tunnel(encapsulation: &Encapsulation, service: &str) -> Tunnel {
     }
 }
 
-fn gre_key(key: GreKey, service: &str) -> Option<u32> {
+/// The key field of a service's packets, if they have one.
+pub(crate) fn gre_key(key: GreKey, service: &str) -> Option<u32> {
     match key {
         GreKey::None => None,
         GreKey::Number(key) => Some(key),

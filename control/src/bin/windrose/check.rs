@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use control::config::{self, Diagnostics, Loaded};
+use control::model::Config;
 
 use crate::{ConfigFile, exit, say, workers};
 
@@ -43,6 +44,14 @@ pub(crate) fn load(file: &ConfigFile) -> Result<Loaded, ExitCode> {
 /// The same for what sends nothing over a wire, and takes every next hop as known.
 pub(crate) fn load_off_the_wire(file: &ConfigFile) -> Result<Loaded, ExitCode> {
     load_with(file, Diagnostics::off_the_wire)
+}
+
+/// The same for what a machine reads, or nothing depends on: errors alone are shown.
+pub(crate) fn load_quietly(file: &ConfigFile) -> Result<Config, ExitCode> {
+    config::load(&file.config).map(|loaded| loaded.config).map_err(|errors| {
+        say::err(errors.render(std::io::IsTerminal::is_terminal(&std::io::stderr())));
+        ExitCode::from(exit::CONFIG)
+    })
 }
 
 fn load_with(

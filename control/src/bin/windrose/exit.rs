@@ -6,7 +6,7 @@ use crate::say;
 
 /// The arguments make no sense.
 pub(crate) const USAGE: u8 = 64;
-/// What was given to work on makes no sense: a scenario, a packet.
+/// What was given to work on makes no sense: a scenario, a packet, a name.
 pub(crate) const DATA: u8 = 65;
 /// Something that should have held did not: a worker ended by itself, or stalled.
 pub(crate) const INTERNAL: u8 = 70;
@@ -20,7 +20,7 @@ pub(crate) const HELP: &str = "\
 Exit codes:
    0  done; for check: the configuration is valid
   64  the arguments make no sense
-  65  a scenario or a packet makes no sense
+  65  a scenario, a packet or a name makes no sense
   70  internal fault: a worker ended by itself or stalled
   71  the system or DPDK refused an interface, memory or a device
   78  the configuration is not valid";

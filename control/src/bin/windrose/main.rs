@@ -5,6 +5,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod appliance;
+mod backend_setup;
 mod background;
 mod check;
 mod claim;
@@ -58,6 +59,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Say what a reload would change; nothing is applied
     Diff(diff::Arguments),
+    /// Print what a service's backends need: tunnel, VIPs, settings
+    BackendSetup(backend_setup::Arguments),
     /// Print the configuration file's JSON Schema
     Schema,
     /// Write man pages or shell completions
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::BackendSetup(arguments) => backend_setup::run(&arguments),
         Command::Schema => schema(),
         Command::Paperwork(arguments) => paperwork::run(&arguments),
     }

@@ -37,6 +37,8 @@ pub struct Config {
     pub more: String,
     /// `connection_draining_timeout` of both services.
     pub draining: &'static str,
+    /// `idle_timeout` of both services.
+    pub idle: &'static str,
     /// The appliance's ports.
     pub ports: Vec<Port>,
     /// How the appliance is connected.
@@ -57,6 +59,7 @@ impl Config {
             members: (0..BACKENDS).collect(),
             more: String::new(),
             draining: "60s",
+            idle: "600s",
             ports: topology.ports.clone(),
             arms: topology.arms,
         }
@@ -109,6 +112,7 @@ impl Config {
         let digit = back.digit();
         writeln!(f, "\n[[service]]\nname = \"web-v{digit}\"\ninitial_health = \"healthy\"")?;
         writeln!(f, "connection_draining_timeout = \"{}\"", self.draining)?;
+        writeln!(f, "idle_timeout = \"{}\"", self.idle)?;
         if self.kind == "l3dsr" {
             writeln!(f, "encapsulation = {{ l3dsr_dscp = {} }}", address::dscp(back))?;
         }

@@ -12,6 +12,7 @@
 //! - [`simulate`]: all of it over a list of events, with a virtual clock;
 //! - [`explain`]: the same for one packet, in words;
 //! - [`diff`]: what a reload would change;
+//! - [`doctor`]: what is wrong with a machine for a configuration;
 //! - [`backend_setup`]: what a backend's host needs, as commands;
 //! - [`host`]: the host interface, a TAP device and its thread;
 //! - [`netlink`]: the kernel's routes and neighbours, mirrored.
@@ -21,6 +22,7 @@
 pub mod backend_setup;
 pub mod config;
 pub mod diff;
+pub mod doctor;
 pub mod explain;
 pub mod host;
 pub mod model;

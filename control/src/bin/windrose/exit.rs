@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use crate::say;
 
+/// The machine was looked at, and something is wrong with it.
+pub(crate) const FOUND: u8 = 1;
 /// The arguments make no sense.
 pub(crate) const USAGE: u8 = 64;
 /// What was given to work on makes no sense: a scenario, a packet, a name.
@@ -19,6 +21,7 @@ pub(crate) const CONFIG: u8 = 78;
 pub(crate) const HELP: &str = "\
 Exit codes:
    0  done; for check: the configuration is valid
+   1  doctor found something wrong
   64  the arguments make no sense
   65  a scenario, a packet or a name makes no sense
   70  internal fault: a worker ended by itself or stalled

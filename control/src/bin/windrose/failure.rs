@@ -35,3 +35,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Control(#[from] Kept),
 }
+
+impl Failure {
+    /// Whether another process has the device.
+    pub(crate) fn is_taken(&self) -> bool {
+        matches!(self, Self::Taken { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse)
+    }
+}

@@ -12,6 +12,7 @@ mod claim;
 mod counters;
 mod desk;
 mod diff;
+mod doctor;
 mod ending;
 mod events;
 mod exit;
@@ -59,6 +60,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Say what a reload would change; nothing is applied
     Diff(diff::Arguments),
+    /// Look at this machine, and say what is wrong for a configuration and what helps
+    Doctor(doctor::Arguments),
     /// Print what a service's backends need: tunnel, VIPs, settings
     BackendSetup(backend_setup::Arguments),
     /// Print the configuration file's JSON Schema
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::BackendSetup(arguments) => backend_setup::run(&arguments),
         Command::Schema => schema(),
         Command::Paperwork(arguments) => paperwork::run(&arguments),

@@ -1,0 +1,77 @@
+//! `windrose doctor` in the appliance's namespace: faults are found, cured as it says, and gone.
+
+use std::process::Output;
+
+use rustix::process::Signal;
+use testbed::address::{Family, vip};
+use testbed::appliance::Appliance;
+use testbed::cleanup::Directory;
+use testbed::config::Config;
+use testbed::process::binary;
+use testbed::topology::{Arms, Topology};
+use testbed::{Error, Result};
+
+fn doctor(topology: &Topology, config: &Config) -> Result<(i32, String)> {
+    let directory = Directory::new()?;
+    let file = directory.path().join("windrose.toml");
+    let unexpected = |error: std::io::Error| Error::Unexpected(error.to_string());
+    std::fs::write(&file, config.to_string()).map_err(unexpected)?;
+    let (windrose, file) = (binary("windrose")?, file.display().to_string());
+    let line = format!("{} doctor --config {file}", windrose.display());
+    let Output { status, stdout, .. } =
+        topology.appliance.command(&line).output().map_err(unexpected)?;
+    Ok((status.code().unwrap_or(-1), String::from_utf8_lossy(&stdout).into_owned()))
+}
+
+#[test]
+fn faults_of_a_machine_are_found_with_their_cures_which_cure_them() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!(code, 0, "{said}");
+
+    let vip = vip(Family::V4, Family::V4);
+    topology.appliance.set("ipv4/conf/lb0/arp_ignore", 0)?;
+    topology.appliance.ip(&format!("address add {vip}/32 dev lo"))?;
+    topology.appliance.ip("link set lb1 mtu 1500")?;
+    topology.appliance.ip("link set lb1 down")?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!(code, 1, "{said}");
+    let expected = [
+        "sysctl -w net.ipv4.conf.lb0.arp_ignore=8",
+        "ip address flush dev lo to 203.0.113.10",
+        "ip link set lb1 mtu 1600",
+        "ip link set lb1 up",
+    ];
+    for cure in expected {
+        assert!(said.contains(&format!("cure: {cure}")), "{cure}: {said}");
+        let command = if cure.starts_with("sysctl") {
+            cure.replace("sysctl", "sysctl -q")
+        } else {
+            cure.into()
+        };
+        topology.appliance.run(&command)?;
+    }
+    assert!(said.ends_with("3 errors, 1 warning; windrose is not running\n"), "{said}");
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!(code, 0, "{said}");
+    Ok(())
+}
+
+#[test]
+fn while_it_runs_a_next_hop_that_nobody_has_is_found() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let appliance = Appliance::start(&topology, &config)?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!((code, &*said), (0, "nothing is wrong; windrose is running\n"));
+    // 10.0.2.16 and 2001:db8:2::16: no host has them, and the file gives no Ethernet address.
+    let (code, said) = doctor(&topology, &config.members([0, 5]))?;
+    assert_eq!(code, 1, "{said}");
+    for address in ["10.0.2.16", "2001:db8:2::16"] {
+        assert!(said.contains(&format!("backend {address}")), "{said}");
+        assert!(said.contains(&format!("ping -I wr-back {address}")), "{said}");
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}

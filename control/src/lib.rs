@@ -14,11 +14,13 @@
 //! - [`diff`]: what a reload would change;
 //! - [`doctor`]: what is wrong with a machine for a configuration;
 //! - [`backend_setup`]: what a backend's host needs, as commands;
+//! - [`admin`]: operators' questions and orders, while it runs;
 //! - [`host`]: the host interface, a TAP device and its thread;
 //! - [`netlink`]: the kernel's routes and neighbours, mirrored.
 //!
 //! This crate must not know mbufs; only the binary names the dataplane.
 
+pub mod admin;
 pub mod backend_setup;
 pub mod config;
 pub mod diff;

@@ -208,6 +208,8 @@ pub struct Admin {
     pub listen: String,
     /// The control socket's path.
     pub socket: String,
+    /// The file that keeps the operator's orders (T-18) over a restart; empty: none.
+    pub orders: String,
 }
 
 /// `[[client_zone]]`

@@ -1,12 +1,11 @@
 //! A change → new Tables, published; or nothing at all (R-1, R-2, D-12).
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tables::Tables;
 
-use crate::config::{self, Diagnostics, Loaded};
+use crate::config::{self, Diagnostics};
 use crate::model::Config;
 use crate::news;
 use crate::plan::Unbuildable;
@@ -15,7 +14,7 @@ use crate::plan::wiring::Wiring;
 use crate::state::{Change, Clock, Refused, State};
 
 /// Why a change was not applied; what was in force goes on.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Kept {
     /// The file is not valid.
     #[error("{}", .0.render(false))]
@@ -31,11 +30,10 @@ pub enum Kept {
     Unbuildable(#[from] Unbuildable),
 }
 
-/// State, and the Tables that say it. Pure but for the file that [`Controller::reload`] reads, and
-/// for the log, which hears of every change here.
+/// State, and the Tables that say it. Pure but for the log, which hears of every change here.
 #[derive(Debug)]
 pub struct Controller {
-    state: State,
+    state: Arc<State>,
     planner: Planner,
     wiring: Wiring,
 }
@@ -48,23 +46,28 @@ impl Controller {
         clock: Clock,
         now: Duration,
     ) -> Result<(Self, Tables), Kept> {
-        let state = State::new(config, clock, now)?;
-        let mut planner = Planner::default();
-        let tables = planner.tables(&state, &wiring)?;
-        news::log(&news::first(&state), tables.generation);
-        Ok((Self { state, planner, wiring }, tables))
+        let (controller, tables) = Self::resume(State::new(config, clock, now)?, wiring)?;
+        news::log(&news::first(&controller.state), tables.generation);
+        Ok((controller, tables))
     }
 
-    /// Reads the file again.
-    pub fn reload(&mut self, file: &Path, now: Duration) -> Result<(Loaded, Tables), Kept> {
-        let loaded = config::load(file).map_err(Kept::Invalid)?;
-        let restart = config::restart_needed(self.state.config(), &loaded.config);
+    /// Goes on from a state.
+    ///
+    /// # Errors
+    /// No Tables can be built from it.
+    pub fn resume(state: State, wiring: Wiring) -> Result<(Self, Tables), Kept> {
+        let mut planner = Planner::default();
+        let tables = planner.tables(&state, &wiring)?;
+        Ok((Self { state: Arc::new(state), planner, wiring }, tables))
+    }
+
+    /// Takes a new file's configuration, if nothing in it needs a restart.
+    pub fn reload(&mut self, config: &Config, now: Duration) -> Result<Tables, Kept> {
+        let restart = config::restart_needed(self.state.config(), config);
         if !restart.is_empty() {
             return Err(Kept::NeedsRestart(restart));
         }
-        let change = Change::Reload(Arc::new(loaded.config.clone()));
-        let tables = self.apply(&[change], now)?;
-        Ok((loaded, tables))
+        self.apply(&[Change::Reload(Arc::new(config.clone()))], now)
     }
 
     /// Applies changes as one; the state moves on only if there are Tables for it.
@@ -72,7 +75,7 @@ impl Controller {
         let next = self.state.after(changes, now)?;
         let tables = self.planner.tables(&next, &self.wiring)?;
         news::log(&news::between(&self.state, &next), tables.generation);
-        self.state = next;
+        self.state = Arc::new(next);
         Ok(tables)
     }
 
@@ -85,7 +88,7 @@ impl Controller {
     }
 
     /// What is known.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &Arc<State> {
         &self.state
     }
 }

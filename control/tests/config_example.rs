@@ -88,7 +88,7 @@ fn an_empty_file_is_every_default() {
 #[test]
 fn what_has_no_effect_yet_is_warned_about_once_a_key() {
     let warnings = load(EXAMPLE).warnings;
-    let keys = ["hash_seed", "[admin]", "health_check"];
+    let keys = ["hash_seed", "admin.listen", "health_check"];
     assert_eq!(warnings.items().len(), keys.len(), "{warnings}");
     for (item, key) in warnings.items().iter().zip(keys) {
         assert!(item.message.contains(key), "{key}\n{warnings}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use control::config::{self, Environment};
 use control::model::{Affinity, Config, Profile, Service, TrackingMode};
-use control::state::{Backend, Change, Clock, Refused, State, Verb};
+use control::state::{Backend, BackendOrders, Change, Clock, Refused, State, Verb};
 use tables::{FieldSet, PacketClass, Tick};
 
 const FILE: &str = r#"
@@ -101,7 +101,8 @@ fn t18_orders_stand_until_they_are_undone_and_a_weight_of_a_check_goes_before_th
     let mut state = start(|_| {});
     let seen = |state: &State| {
         let backend = &state.service("web").expect("known").backends[0];
-        (backend.orders(), backend.weight())
+        let BackendOrders { drained, disabled } = backend.orders();
+        ((drained, disabled), backend.weight())
     };
     assert_eq!(seen(&state), ((false, false), 1));
     for (verb, orders) in [

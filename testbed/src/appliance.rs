@@ -1,8 +1,8 @@
 //! A running `windrose`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 
 use rustix::process::Signal;
 
@@ -19,6 +19,9 @@ const READY: &str = "running workers=";
 const RELOADED: &str = " reloaded ";
 const REFUSED: &str = "reload refused";
 
+/// The control socket's name in the appliance's folder.
+const SOCKET: &str = "control.sock";
+
 /// The sum of the outcomes, as the table names it.
 pub const TOTAL: &str = "= received";
 
@@ -30,7 +33,7 @@ pub type Counters = BTreeMap<String, u64>;
 pub struct Appliance {
     process: Process,
     file: PathBuf,
-    _directory: Directory,
+    directory: Directory,
 }
 
 impl Appliance {
@@ -88,13 +91,25 @@ impl Appliance {
     ) -> Result<Self> {
         let directory = Directory::new()?;
         let file = directory.path().join("windrose.toml");
-        std::fs::write(&file, config.to_string()).context("writing the configuration")?;
+        let text = with_admin(&config.to_string(), directory.path());
+        std::fs::write(&file, text).context("writing the configuration")?;
+        Self::launch_in(topology, directory, before, after)
+    }
+
+    /// The same with a folder that has the configuration.
+    fn launch_in(
+        topology: &Topology,
+        directory: Directory,
+        before: &str,
+        after: &str,
+    ) -> Result<Self> {
+        let file = directory.path().join("windrose.toml");
         let program = binary("windrose")?;
         let mut shell = topology.appliance.command("sh -c");
         let (program, config) = (program.display(), file.display());
         shell.arg(format!("{before} exec {program} run --config {config} {after}"));
         let process = Process::start("windrose", &shell)?;
-        Ok(Self { process, file, _directory: directory })
+        Ok(Self { process, file, directory })
     }
 
     /// Replaces the configuration and waits until it is in use.
@@ -114,7 +129,7 @@ impl Appliance {
         what: &str,
         as_expected: impl Fn(&str) -> bool,
     ) -> Result<()> {
-        std::fs::write(&self.file, config.to_string()).context("writing the configuration")?;
+        self.write(config)?;
         let before = self.process.stderr().len();
         self.process.signal(Signal::HUP)?;
         self.process.wait_for(what, 10, |p| p.stderr().get(before..).is_some_and(&as_expected))
@@ -122,8 +137,14 @@ impl Appliance {
 
     /// Writes the file anew and sends SIGHUP, and waits for nothing.
     pub fn ask_for_reload(&mut self, config: &impl ToString) -> Result<()> {
-        std::fs::write(&self.file, config.to_string()).context("writing the configuration")?;
+        self.write(config)?;
         self.process.signal(Signal::HUP)
+    }
+
+    /// Replaces the configuration file, and tells nobody.
+    pub fn write(&self, config: &impl ToString) -> Result<()> {
+        let text = with_admin(&config.to_string(), self.directory.path());
+        std::fs::write(&self.file, text).context("writing the configuration")
     }
 
     /// Its process.
@@ -131,9 +152,47 @@ impl Appliance {
         self.process.pid()
     }
 
-    /// Ends it as a crash would: it gets no chance to do anything.
-    pub fn kill(mut self) -> Result<()> {
-        self.process.stop(Signal::KILL, 5).map(drop)
+    /// Its configuration file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Its control socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join(SOCKET)
+    }
+
+    /// Runs a command of `windrose` that talks to it.
+    pub fn command(&self, words: &[&str]) -> Result<Said> {
+        let mut command = Command::new(binary("windrose")?);
+        command.args(words).arg("--socket").arg(self.socket());
+        let output = command.output().context(format!("windrose {}", words.join(" ")))?;
+        Ok(Said {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// The same, which must succeed: what it prints.
+    pub fn tell(&self, words: &[&str]) -> Result<String> {
+        let said = self.command(words)?;
+        match said.code {
+            Some(0) => Ok(said.out),
+            _ => Err(Error::Unexpected(format!("windrose {}: {said:?}", words.join(" ")))),
+        }
+    }
+
+    /// Sends it a signal, and waits for nothing.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        self.process.signal(signal)
+    }
+
+    /// Ends it as a crash would: it gets no chance to do anything. What it leaves can be dropped, or
+    /// started again.
+    pub fn kill(mut self) -> Result<Remains> {
+        self.process.stop(Signal::KILL, 5)?;
+        Ok(Remains(self.directory))
     }
 
     /// Waits until it has logged this.
@@ -165,6 +224,41 @@ impl Appliance {
     /// What it has logged.
     pub fn log(&self) -> String {
         self.process.stderr()
+    }
+}
+
+/// What an appliance that was killed has left: its file, its socket, its operator's orders.
+#[derive(Debug)]
+pub struct Remains(Directory);
+
+impl Appliance {
+    /// Starts it again on what one that was killed has left.
+    pub fn restart(topology: &Topology, remains: Remains) -> Result<Self> {
+        let mut appliance = Self::launch_in(topology, remains.0, "", HUMAN)?;
+        appliance.process.wait_for("forwarding", 20, |p| p.stderr().contains(READY))?;
+        Ok(appliance)
+    }
+}
+
+/// What a command has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub out: String,
+    /// Its standard error.
+    pub err: String,
+}
+
+/// A configuration with a control socket, and a file for orders, of its own: several appliances run
+/// on one machine.
+fn with_admin(config: &str, folder: &Path) -> String {
+    let [socket, orders] = [SOCKET, "orders.json"].map(|name| folder.join(name));
+    let keys = format!("socket = {socket:?}\norders = {orders:?}\n");
+    match config.split_once("[admin]\n") {
+        Some((before, after)) => format!("{before}[admin]\n{keys}{after}"),
+        None => format!("{config}\n[admin]\n{keys}"),
     }
 }
 

@@ -55,6 +55,16 @@ pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
     parse(&name, &text, &Environment::detect())
 }
 
+/// The same for a process that must not wait for a pipe's other end: only a regular file is read.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_regular(path: &Path) -> Result<Loaded, Diagnostics> {
+    let whole_file = |why| Diagnostics::whole_file(&path.display().to_string(), why);
+    source::must_be_regular(path).map_err(whole_file)?;
+    load(path)
+}
+
 /// Checks a text; `name` is what messages call it.
 ///
 /// # Errors

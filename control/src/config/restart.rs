@@ -12,6 +12,8 @@ pub fn restart_needed(old: &Config, new: &Config) -> Vec<String> {
     let mut changes = Changes::default();
     changes.dataplane(&old.dataplane, &new.dataplane);
     changes.ports(&old.ports, &new.ports);
+    changes.compare("admin.socket", &old.admin.socket, &new.admin.socket);
+    changes.compare("admin.orders", &old.admin.orders, &new.admin.orders);
     changes.0
 }
 

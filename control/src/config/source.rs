@@ -1,24 +1,82 @@
 //! The file's text, or one sentence on why it cannot be had.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// A configuration is text that people write; what is larger is something else.
 const LARGEST: u64 = 16 << 20;
 
+/// So often it is read again because it changed meanwhile.
+const TRIES: u32 = 5;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Reads the file, without ever holding more than [`LARGEST`] bytes (it may be a device or grow).
+/// One that is written or replaced meanwhile is read again: the newest wins, and no half of it.
 pub(super) fn read(path: &Path) -> Result<String, String> {
+    for _ in 0..TRIES {
+        let (bytes, before) = read_once(path)?;
+        if before.is_none_or(|before| Identity::at(path) == Some(before)) {
+            return text(bytes);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err("it kept changing while it was read; try again when it is complete".into())
+}
+
+/// Its bytes, and what it was before they were read; `None` for what is no regular file.
+fn read_once(path: &Path) -> Result<(Vec<u8>, Option<Identity>), String> {
     let file = File::open(path).map_err(|e| cannot_read(&e))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
+    let about = file.metadata().map_err(|e| cannot_read(&e))?;
+    if about.is_dir() {
         return Err("this is a directory; give the file in it".into());
+    }
+    if about.is_file() && about.len() > LARGEST {
+        return Err(too_large());
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| cannot_read(&e))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(format!("larger than {} MB: this is no configuration file", LARGEST >> 20));
+        return Err(too_large());
     }
-    text(bytes)
+    Ok((bytes, about.is_file().then(|| Identity::of(&about))))
+}
+
+/// Waits for nobody: a reload takes no pipe and no device, whose other end may never come.
+pub(super) fn must_be_regular(path: &Path) -> Result<(), String> {
+    let about = std::fs::metadata(path).map_err(|e| cannot_read(&e))?;
+    match about.is_file() || about.is_dir() {
+        true => Ok(()),
+        false => Err("this is a pipe or a device; a reload takes a regular file".into()),
+    }
+}
+
+/// Which content of which file: two readings of one path with the same one read the same.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    file: (u64, u64),
+    length: u64,
+    changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(about: &Metadata) -> Self {
+        let changed = (about.ctime(), about.ctime_nsec());
+        Self { file: (about.dev(), about.ino()), length: about.len(), changed }
+    }
+
+    /// Of what is at a path now.
+    fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|about| Self::of(&about))
+    }
+}
+
+fn too_large() -> String {
+    format!("larger than {} MB: this is no configuration file", LARGEST >> 20)
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, String> {
@@ -40,5 +98,48 @@ fn cannot_read(error: &std::io::Error) -> String {
         ErrorKind::NotFound => "there is no such file".into(),
         ErrorKind::PermissionDenied => "this user may not read it".into(),
         _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_while_it_is_read_is_read_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, next) = (folder.path().join("w.toml"), folder.path().join("next"));
+        let whole = |c: &str| c.repeat(1_000_000);
+        std::fs::write(&path, whole("a")).expect("writes");
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    for c in ["b", "c"] {
+                        std::fs::write(&next, whole(c)).expect("writes");
+                        std::fs::rename(&next, &path).expect("replaces");
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                }
+            });
+            for _ in 0..50 {
+                if let Ok(text) = read(&path) {
+                    let first = text.chars().next().expect("not empty");
+                    assert!(text.len() == 1_000_000 && text.chars().all(|c| c == first));
+                }
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn a_file_that_grows_under_the_reader_is_not_half_of_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("w.toml");
+        std::fs::write(&path, "half").expect("writes");
+        let (bytes, before) = read_once(&path).expect("reads");
+        std::fs::write(&path, "half and the rest").expect("writes");
+        assert!(bytes == b"half" && Identity::at(&path) != before, "it would be read again");
+        assert_eq!(read(&path).as_deref(), Ok("half and the rest"));
     }
 }

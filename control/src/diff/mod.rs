@@ -39,6 +39,7 @@ use crate::state::{Change, Service, State, Verb};
 pub use cut::Cut;
 pub use settings::{Setting, Told};
 pub use traffic::{Becomes, Traffic};
+pub(crate) use words::ports;
 
 /// What a reload would change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -113,7 +113,7 @@ fn lost(text: &mut String, traffic: &Traffic) {
 }
 
 /// `port 443`, `ports 80, 8000-8100` or `all ports`.
-pub(super) fn ports(ports: &Ports) -> String {
+pub(crate) fn ports(ports: &Ports) -> String {
     let range = |(first, last): &(u16, u16)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),

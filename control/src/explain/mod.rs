@@ -6,7 +6,7 @@
 //! - this file: the answer, of the simulator's own result.
 
 mod question;
-mod reasons;
+pub(crate) mod reasons;
 mod rules;
 
 pub use question::{QuestionError, parse};

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::reasons;
 use crate::model::{Config, ForwardingRule, Ports};
 
 /// One rule in a line, by its name.
@@ -17,11 +18,7 @@ pub(super) fn around(config: &Config, address: IpAddr) -> Vec<String> {
 
 fn line(rule: &ForwardingRule) -> String {
     let protocol = super::name(&rule.protocol);
-    let address = if rule.address.prefix_len() == rule.address.max_prefix_len() {
-        rule.address.addr().to_string()
-    } else {
-        rule.address.to_string()
-    };
+    let address = reasons::address(rule);
     format!("{}: {address}, {protocol}, {} → {}", rule.name, ports(&rule.ports), rule.service)
 }
 

@@ -150,7 +150,9 @@ fn members(service: &Service) -> BTreeSet<Arc<str>> {
 
 impl Order {
     fn of(backend: &Backend) -> Self {
-        match backend.orders() {
+        let orders = backend.orders();
+        let drained = orders.drained || backend.is_drained_with_service();
+        match (drained, orders.disabled) {
             (true, _) => Self::Drained,
             (false, true) => Self::Disabled,
             (false, false) => Self::Enabled,

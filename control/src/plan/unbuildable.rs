@@ -7,7 +7,7 @@ use tables::{maglev, rules};
 
 /// Why no Tables can be built. A configuration that was loaded does not lead here; the last good
 /// Tables go on (D-12).
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Unbuildable {
     /// No Maglev table.
     #[error("service \"{service}\": {error}")]

@@ -15,7 +15,7 @@ use super::setting::{self, CLOCK};
 use crate::config::restart_needed;
 use crate::model::Config;
 use crate::reload::{Controller, Kept};
-use crate::state::{Change, State};
+use crate::state::{Change, Clock, State};
 
 /// A process in miniature: one worker, one control thread, no clock but the events'.
 pub struct Simulator<D> {
@@ -25,6 +25,7 @@ pub struct Simulator<D> {
     file: Arc<Config>,
     /// Packets that are held, in the order of their arrival.
     held: Vec<Held>,
+    clock: Clock,
 }
 
 /// A fragment that waits for its first one.
@@ -72,9 +73,30 @@ impl<D: Desk> Simulator<D> {
         let config = Arc::new(setting::completed(&file));
         let wiring = setting::wiring(&config);
         let (controller, tables) = Controller::new(config, wiring, CLOCK, Duration::ZERO)?;
-        let mut new = Self { desk, controller, file: Arc::new(file), held: Vec::new() };
+        let mut new =
+            Self { desk, controller, file: Arc::new(file), held: Vec::new(), clock: CLOCK };
         new.desk.publish(tables);
         Ok(new)
+    }
+
+    /// A process that goes on from what another knows, with that one's clock.
+    ///
+    /// # Errors
+    /// The configuration is too large for the Tables.
+    pub fn resume(state: State, desk: D, now: Duration) -> Result<Self, Stop> {
+        let (file, clock) = (Arc::clone(state.config()), state.clock());
+        let config = Arc::new(setting::completed(&file));
+        let wiring = setting::wiring(&config);
+        let state = state.after(&[Change::Reload(config)], now).map_err(Kept::from)?;
+        let (controller, tables) = Controller::resume(state, wiring)?;
+        let mut new = Self { desk, controller, file, held: Vec::new(), clock };
+        new.desk.publish(tables);
+        Ok(new)
+    }
+
+    /// The worker's side.
+    pub fn desk_mut(&mut self) -> &mut D {
+        &mut self.desk
     }
 
     /// What is known of the backends.
@@ -123,7 +145,7 @@ impl<D: Desk> Simulator<D> {
         let port = PortId(index as u8);
         let vlan = ports.get(index).map_or(0, |p| p.vlan);
         let bytes = frame(packet, setting::mac(port), vlan);
-        Ok(self.desk.step(port, &bytes, CLOCK.tick(now)))
+        Ok(self.desk.step(port, &bytes, self.clock.tick(now)))
     }
 
     /// What a packet's report says, with the names of the configuration; `None`: it is held.
@@ -145,7 +167,7 @@ impl<D: Desk> Simulator<D> {
     /// Publishes new Tables; says how many entries that were live end by it.
     fn publish(&mut self, tables: Tables, now: Duration) -> usize {
         let age = |e: &LiveEntry| tables.slots.age(e.slot, e.lifetime, e.epoch);
-        let live = self.desk.live(CLOCK.tick(now));
+        let live = self.desk.live(self.clock.tick(now));
         let ended = live.iter().filter(|e| age(e) != EpochAge::Current).count();
         self.desk.publish(tables);
         ended

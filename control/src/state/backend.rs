@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tables::{Lifetime, SlotId};
 
+use super::orders::BackendOrders;
 use super::slots::Slots;
 use crate::model::{self, Persistence, Role};
 use crate::policy::weights;
@@ -26,8 +27,9 @@ pub struct Backend {
     static_weight: Option<u16>,
     header_weight: Option<u16>,
     in_file: bool,
-    drained: bool,
-    disabled: bool,
+    orders: BackendOrders,
+    /// The operator drains the whole service.
+    with_service: bool,
     /// The last verdict of its checks.
     passes: bool,
     /// When its entries end, once it has been removed.
@@ -56,8 +58,8 @@ impl Backend {
             static_weight: None,
             header_weight: None,
             in_file: true,
-            drained: false,
-            disabled: false,
+            orders: BackendOrders::default(),
+            with_service: false,
             passes: healthy,
             deadline: None,
             outlived: false,
@@ -90,20 +92,11 @@ impl Backend {
         self.header_weight = Some(weight);
     }
 
-    /// The operator's `drain`: a removal command (T-18).
-    pub fn drain(&mut self) {
-        self.drained = true;
-    }
-
-    /// The operator's `disable`: a change to unhealthy (T-18).
-    pub fn disable(&mut self) {
-        self.disabled = true;
-    }
-
-    /// The operator's `enable`: undoes both.
-    pub fn enable(&mut self) {
-        self.drained = false;
-        self.disabled = false;
+    /// Takes the operator's orders: to drain is a removal command, to disable a change to
+    /// unhealthy (T-18).
+    pub fn obey(&mut self, orders: BackendOrders, with_service: bool) {
+        self.orders = orders;
+        self.with_service = with_service;
     }
 
     /// Whether the file names it.
@@ -113,17 +106,27 @@ impl Backend {
 
     /// Out of the eligible set and out of every count (T-13).
     pub fn is_removed(&self) -> bool {
-        !self.in_file || self.drained
+        !self.in_file || self.orders.drained || self.with_service
     }
 
     /// Healthy, as far as policy is concerned.
     pub fn is_healthy(&self) -> bool {
-        self.passes && !self.disabled
+        self.passes && !self.orders.disabled
     }
 
-    /// The operator's standing orders: (drained, disabled).
-    pub fn orders(&self) -> (bool, bool) {
-        (self.drained, self.disabled)
+    /// The operator's orders about it.
+    pub fn orders(&self) -> BackendOrders {
+        self.orders
+    }
+
+    /// Whether the operator drains its whole service.
+    pub fn is_drained_with_service(&self) -> bool {
+        self.with_service
+    }
+
+    /// The last verdict of its checks, whatever the operator says.
+    pub fn passes(&self) -> bool {
+        self.passes
     }
 
     /// The weight in force (W-1, W-3).

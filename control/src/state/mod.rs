@@ -5,6 +5,7 @@
 
 mod backend;
 mod keys;
+mod orders;
 mod service;
 mod slots;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 use tables::{ServiceId, SlotEpochs};
 
 pub use backend::Backend;
+pub use orders::{BackendOrders, Orders, ServiceOrders};
 pub use service::Service;
 
 use crate::model::Config;
@@ -42,6 +44,15 @@ pub enum Change {
         /// What.
         verb: Verb,
     },
+    /// The operator drains a whole service, or undoes it (T-18).
+    Service {
+        /// Its name.
+        service: String,
+        /// Whether it is drained from now on.
+        drained: bool,
+    },
+    /// The operator's orders that an earlier process has kept.
+    Orders(Orders),
 }
 
 /// What happens to a backend.
@@ -87,14 +98,15 @@ pub struct State {
     clock: Clock,
     slots: Slots,
     services: BTreeMap<Arc<str>, Service>,
+    orders: Orders,
 }
 
 impl State {
     /// The state of a process that has just read its first file.
     pub fn new(config: Arc<Config>, clock: Clock, now: Duration) -> Result<Self, Refused> {
         let slots = Slots::default();
-        let mut state =
-            Self { config: Arc::clone(&config), clock, slots, services: BTreeMap::new() };
+        let (services, orders) = (BTreeMap::new(), Orders::default());
+        let mut state = Self { config: Arc::clone(&config), clock, slots, services, orders };
         state.apply(&[Change::Reload(config)], now)?;
         Ok(state)
     }
@@ -145,16 +157,28 @@ impl State {
         self.services.get(name)
     }
 
+    /// The operator's orders that are in force.
+    pub fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
     /// Every slot's epochs, by slot number.
     pub fn epochs(&self) -> &[SlotEpochs] {
         self.slots.epochs()
     }
 
     fn take(&mut self, change: &Change, now: Duration) -> Result<(), Refused> {
+        self.understands(change)?;
         match change {
-            Change::Reload(config) => self.reload(config, now).ok_or(Refused::Exhausted),
+            Change::Reload(config) => self.reload(config, now).ok_or(Refused::Exhausted)?,
             Change::Backend { service, backend, verb } => self.tell(service, backend, *verb),
+            Change::Service { service, drained } => self.drain_service(service, *drained),
+            Change::Orders(orders) => {
+                self.orders = orders.clone();
+                self.obey();
+            }
         }
+        Ok(())
     }
 
     /// Whether there is this backend.
@@ -165,22 +189,58 @@ impl State {
         let found = self.services.get(service).filter(|s| s.is_in_file());
         let service = found.ok_or_else(|| Refused::NoService(service.to_owned()))?;
         let known = service.backends.iter().any(|b| *b.path == *path);
-        if known { Ok(()) } else { Err(no_backend(service, path)) }
+        if known { Ok(()) } else { Err(Refused::no_backend(service, path)) }
     }
 
-    fn tell(&mut self, service: &str, path: &str, verb: Verb) -> Result<(), Refused> {
-        let found = self.services.get_mut(service).filter(|s| s.is_in_file());
-        let service = found.ok_or_else(|| Refused::NoService(service.to_owned()))?;
-        let refused = no_backend(service, path);
-        let backend = service.backend_mut(path).ok_or(refused)?;
-        match verb {
-            Verb::Health(passes) => backend.set_passes(passes),
-            Verb::Weight(weight) => backend.set_header_weight(weight),
-            Verb::Drain => backend.drain(),
-            Verb::Disable => backend.disable(),
-            Verb::Enable => backend.enable(),
+    /// Whether an order of the operator's names what there is, or undoes what was ordered.
+    ///
+    /// # Errors
+    /// It names a service or a backend that there is not.
+    pub fn understands(&self, order: &Change) -> Result<(), Refused> {
+        match order {
+            Change::Backend { service, backend, verb } => {
+                let orders = self.orders.of_backend(service, backend);
+                let undoes = *verb == Verb::Enable && orders != BackendOrders::default();
+                if undoes { Ok(()) } else { self.has(service, backend) }
+            }
+            Change::Service { service, drained } => {
+                let undoes = !drained && self.orders.drains(service);
+                let known = self.services.get(&**service).is_some_and(Service::is_in_file);
+                let refused = || Refused::NoService(service.clone());
+                if undoes || known { Ok(()) } else { Err(refused()) }
+            }
+            Change::Reload(_) | Change::Orders(_) => Ok(()),
         }
-        Ok(())
+    }
+
+    fn tell(&mut self, service: &str, path: &str, verb: Verb) {
+        let change: fn(&mut BackendOrders) = match verb {
+            Verb::Health(passes) => return self.judge(service, path, |b| b.set_passes(passes)),
+            Verb::Weight(w) => return self.judge(service, path, |b| b.set_header_weight(w)),
+            Verb::Drain => |orders| orders.drained = true,
+            Verb::Disable => |orders| orders.disabled = true,
+            Verb::Enable => |orders| *orders = BackendOrders::default(),
+        };
+        self.orders.change_backend(service, path, change);
+        self.obey();
+    }
+
+    /// What a check says of a backend.
+    fn judge(&mut self, service: &str, path: &str, change: impl FnOnce(&mut Backend)) {
+        let found = self.services.get_mut(service);
+        if let Some(backend) = found.and_then(|s| s.backend_mut(path)) {
+            change(backend);
+        }
+    }
+
+    fn drain_service(&mut self, service: &str, drained: bool) {
+        self.orders.drain_service(service, drained);
+        self.obey();
+    }
+
+    /// Brings every backend under the orders that are in force.
+    fn obey(&mut self) {
+        self.services.values_mut().for_each(|service| service.obey(&self.orders));
     }
 
     fn reload(&mut self, config: &Arc<Config>, now: Duration) -> Option<()> {
@@ -197,6 +257,7 @@ impl State {
             };
             entry.configure(service, &mut self.slots, self.clock, now)?;
         }
+        self.obey();
         Some(())
     }
 
@@ -214,12 +275,15 @@ impl State {
     }
 }
 
-fn no_backend(service: &Service, path: &str) -> Refused {
-    let known: Vec<_> = service.backends.iter().map(|b| &*b.path).collect();
-    Refused::NoBackend {
-        service: service.config.name.to_string(),
-        backend: path.to_owned(),
-        known: known.join(", "),
+impl Refused {
+    /// A service has no such backend.
+    pub(crate) fn no_backend(service: &Service, path: &str) -> Self {
+        let known: Vec<_> = service.backends.iter().map(|b| &*b.path).collect();
+        Self::NoBackend {
+            service: service.config.name.to_string(),
+            backend: path.to_owned(),
+            known: known.join(", "),
+        }
     }
 }
 

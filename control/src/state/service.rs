@@ -9,6 +9,7 @@ use std::time::Duration;
 use tables::{Plan, ServiceId, Tick, ZoneId};
 
 use super::backend::Backend;
+use super::orders::Orders;
 use super::slots::Slots;
 use super::{Clock, keys};
 use crate::model::{self, Persistence};
@@ -34,6 +35,7 @@ pub struct Service {
     /// Its backends, removed ones too.
     pub backends: Vec<Backend>,
     in_file: bool,
+    drained: bool,
     switch: SwitchDetector,
     eligible: Eligible,
 }
@@ -49,6 +51,7 @@ impl Service {
             idle_floor: None,
             backends: Vec::new(),
             in_file: true,
+            drained: false,
             switch: SwitchDetector::default(),
             eligible: Eligible::default(),
         }
@@ -133,6 +136,20 @@ impl Service {
     pub fn leave_file(&mut self) {
         self.in_file = false;
         self.backends.iter_mut().for_each(Backend::leave_file);
+    }
+
+    /// Brings its backends under the operator's orders (T-18).
+    pub(super) fn obey(&mut self, orders: &Orders) {
+        let name = Arc::clone(&self.config.name);
+        self.drained = orders.drains(&name);
+        for backend in &mut self.backends {
+            backend.obey(orders.of_backend(&name, &backend.path), self.drained);
+        }
+    }
+
+    /// Whether the operator drains all of it.
+    pub fn is_drained(&self) -> bool {
+        self.drained
     }
 
     /// Whether the file names it.

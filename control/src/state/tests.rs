@@ -64,7 +64,7 @@ fn config(edit: impl FnOnce(&mut model::Service)) -> Arc<Config> {
     Arc::new(Config {
         dataplane,
         ports: vec![],
-        admin: Admin { listen: String::new(), socket: String::new() },
+        admin: Admin { listen: String::new(), socket: String::new(), orders: String::new() },
         client_zones: vec![],
         services: vec![service],
         rules: vec![],

@@ -92,8 +92,7 @@ where
         }
     }
 
-    /// Both halves at once.
-    #[cfg(test)]
+    /// Both halves at once: for one entry, off the packet path.
     pub(super) fn insert(
         &self,
         new: &New<W>,

@@ -5,6 +5,7 @@ use std::io;
 use tables::{Family, Key, Tables, Tick};
 
 use super::hash::TableKey;
+use super::insert::{New, Written};
 use super::mem::Pages;
 use super::memory::Memory;
 use super::region::{About, Found, KeyWords, Region, Touch};
@@ -44,10 +45,28 @@ impl ConnectionTable {
     }
 }
 
+impl ConnectionTable {
+    /// Takes over a connection that another table knows, as one that has been seen now. Says whether
+    /// there was room.
+    pub fn adopt(&self, key: &Key, value: Value, tables: &Tables, now: Tick) -> bool {
+        let view = View { tables, now };
+        match key.family() {
+            Family::V4 => self.v4.adopt(key, value, view),
+            Family::V6 => self.v6.adopt(key, value, view),
+        }
+    }
+}
+
 impl<const W: usize> Region<W>
 where
     [u64; W]: KeyWords,
 {
+    fn adopt(&self, key: &Key, value: Value, view: View<'_>) -> bool {
+        let key = <[u64; W]>::of(key);
+        let new = New { key, hash: self.hash(&key), value, confirmed: true, supersede: true };
+        matches!(self.insert(&new, view, || true), Written::Created | Written::Replaced)
+    }
+
     fn peek(&self, key: &Key, view: View<'_>) -> Option<Value> {
         let idle_ticks = view.tables.service(key.service())?.idle_limit(view.now);
         let about = About { idle_ticks, touch: Touch::Not, packet: 0 };

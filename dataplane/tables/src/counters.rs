@@ -111,6 +111,21 @@ impl WorkerCounters {
         add(&self.events[event as usize], n);
     }
 
+    /// How many packets ended so.
+    pub fn outcome(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize].load(Relaxed)
+    }
+
+    /// How often this happened.
+    pub fn event(&self, event: Event) -> u64 {
+        self.events[event as usize].load(Relaxed)
+    }
+
+    /// How many packets it holds now.
+    pub fn held(&self) -> u64 {
+        self.held.load(Relaxed)
+    }
+
     /// How many packets the worker holds now: received, but not ended (D-7).
     #[inline]
     pub fn set_held(&self, packets: usize) {
@@ -138,6 +153,11 @@ impl Counters {
     /// Zeros for this many workers.
     pub fn new(workers: usize) -> Self {
         Self((0..workers).map(|_| CachePadded::default()).collect())
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.0.len()
     }
 
     /// The counters of one worker.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use control::admin::request::Stage;
 use control::host::HostInterface;
 use control::model::Config;
 use control::plan::wiring::Wiring;
@@ -15,6 +16,7 @@ use dpdk::Launched;
 use tables::publish::Publisher;
 use tables::{Counters, Mac, Tables, Tick};
 
+use crate::admin::{Admin, Claimed, Surroundings};
 use crate::background::Background;
 use crate::claim::Claim;
 use crate::counters::Summary;
@@ -29,14 +31,17 @@ use crate::rounds::Rounds;
 use crate::service::{Manager, Stalled};
 use crate::tunnel_errors::TunnelErrors;
 use crate::watch::Watch;
-use crate::{say, workers};
+use crate::{admin, say, workers};
 
 /// A running appliance.
 pub(crate) struct Appliance {
     controller: Controller,
     publisher: Publisher<Tables>,
+    /// The Tables that say what the state is, published or not.
+    newest: Arc<Tables>,
     /// Tables that the publisher could not take yet: the newest ones only.
     waiting: Option<Arc<Tables>>,
+    admin: Admin,
     lag: Lag,
     rounds: Rounds,
     counters: Arc<Counters>,
@@ -60,18 +65,22 @@ impl Appliance {
     /// Starts everything; what was started is stopped again if something fails.
     pub(crate) fn start(
         config: Config,
+        file: &Path,
         events: &Events,
         background: Background,
     ) -> Result<Self, Failure> {
+        let socket = Claimed::of(&config)?;
         let Ports { eal, pool, queues, macs, watch, claims } = ports::open(&config)?;
         let start = Instant::now();
         let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
         let config = Arc::new(config);
         let clock = Clock { tick_length: Tick::LENGTH };
-        let (controller, tables) =
+        let (mut controller, tables) =
             Controller::new(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
+        let tables = admin::restore_orders(&mut controller).unwrap_or(Ok(tables))?;
         tracing::info!(generation = tables.generation, "tables published");
-        let publisher = Publisher::new(tables, Self::RETIRED);
+        let newest = Arc::new(tables);
+        let publisher = Publisher::new(Arc::clone(&newest), Self::RETIRED);
         let (to_workers, hosts) = hosts(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
         let counters = Arc::new(Counters::new(eal.workers()));
@@ -92,6 +101,15 @@ impl Appliance {
             stop: &stop,
         };
         let workers = crew.launch(queues, &publisher, events)?;
+        let around = Surroundings {
+            start,
+            file,
+            counters: &counters,
+            connections: &connections,
+            state: controller.state(),
+            tables: &newest,
+        };
+        let admin = Admin::start(socket, &around, events, &background).map_err(Failure::Serving)?;
         if !eal.huge() {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
@@ -99,9 +117,11 @@ impl Appliance {
         Ok(Self {
             controller,
             publisher,
+            newest,
             waiting: None,
+            admin,
             lag: Lag::default(),
-            rounds: Rounds::new(connections),
+            rounds: Rounds::new(Arc::clone(&connections)),
             counters,
             start,
             stop,
@@ -119,8 +139,9 @@ impl Appliance {
     pub(crate) fn serve(mut self, file: &Path, events: &Events, log: &Log) -> Ending {
         let ending = loop {
             match events.next(self.wait()) {
-                Event::Reload => self.reload(file, log),
+                Event::Reload => self.admin.reload(),
                 Event::Print => self.print(),
+                Event::Asked => self.answer(file, log),
                 Event::Time => {}
                 Event::Stop => break Ending::Asked,
                 Event::WorkerEnded(number) => break Ending::WorkerEnded(number),
@@ -134,27 +155,35 @@ impl Appliance {
         self.finish(ending, log)
     }
 
-    fn reload(&mut self, file: &Path, log: &Log) {
-        self.manager.reloading();
-        match self.controller.reload(file, self.start.elapsed()) {
-            Ok((loaded, tables)) => {
-                log.warnings(&loaded.warnings);
-                let generation = tables.generation;
-                self.publish(Arc::new(tables));
-                log.done("reloaded", generation, file);
-                self.manager.reloaded(None);
-            }
-            Err(kept) => {
-                log.refused("reload refused, the old configuration goes on", &kept);
-                self.manager.reloaded(Some(&kept));
+    /// Carries out what the control socket has brought.
+    fn answer(&mut self, file: &Path, log: &Log) {
+        let mut answered = self.admin.answer(&mut self.controller, self.start.elapsed());
+        if let Some(tables) = answered.tables.take() {
+            self.publish(Arc::new(tables));
+        }
+        for stage in answered.reloads.drain(..) {
+            match stage {
+                Stage::Begins => self.manager.reloading(),
+                Stage::Ends(reloaded) => {
+                    log.reloaded(&reloaded, file);
+                    self.manager.reloaded(reloaded.error.as_ref().map(|why| why as _));
+                }
             }
         }
+        for new in answered.files.drain(..) {
+            let before = Arc::clone(self.controller.state());
+            let reloaded = self.controller.reload(&new.config, self.start.elapsed());
+            new.end(before, reloaded.map(|tables| self.publish(Arc::new(tables))));
+        }
+        answered.tell();
     }
 
     /// Lets time pass.
     fn advance(&mut self) -> Result<(), Stalled> {
         match self.controller.advance(self.start.elapsed()) {
-            Ok(Some(tables)) => self.publish(Arc::new(tables)),
+            Ok(Some(tables)) => {
+                self.publish(Arc::new(tables));
+            }
             Ok(None) => self.publish_waiting(),
             Err(kept) => tracing::error!(reason = %kept, "the old Tables go on"),
         }
@@ -173,6 +202,16 @@ impl Appliance {
         }
         self.rounds.advance(&self.publisher.current(), now);
         self.tunnels.say(self.controller.state(), now);
+        if self.admin.is_due(now) {
+            self.show();
+        }
+    }
+
+    /// Shows whoever asks how things stand.
+    fn show(&self) {
+        let lagging = self.publisher.held_back().map(|held| held.readers).unwrap_or_default();
+        let (state, links) = (self.controller.state(), self.watch.links());
+        self.admin.show(state, &self.newest, links, lagging, self.rounds.latest());
     }
 
     fn print(&self) {
@@ -181,9 +220,13 @@ impl Appliance {
     }
 
     /// Newer Tables replace those that still wait: changes merge (D-5).
-    fn publish(&mut self, tables: Arc<Tables>) {
+    fn publish(&mut self, tables: Arc<Tables>) -> u64 {
+        let generation = tables.generation;
+        self.newest = Arc::clone(&tables);
         self.waiting = Some(tables);
         self.publish_waiting();
+        self.show();
+        generation
     }
 
     fn publish_waiting(&mut self) {

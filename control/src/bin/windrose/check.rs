@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use control::admin::client::Ask;
 use control::config::{self, Diagnostics, Loaded};
 use control::model::Config;
 
+use crate::operate::{self, Socket};
 use crate::{ConfigFile, exit, say, workers};
 
 #[derive(clap::Args)]
@@ -12,11 +14,19 @@ use crate::{ConfigFile, exit, say, workers};
 Examples:
   windrose check
   windrose check --config ./windrose.toml
+  windrose check --config ./new.toml --against-running
 
-Exit code 0 if the file is valid, 78 if not; every error is shown with its line, column and what is allowed.")]
+--against-running also says what a reload of the file would change in the running process, and which settings need a restart.
+Exit code 0 if the file is valid, 78 if not; every error is shown with its line, column and what is allowed. With
+--against-running also 78 if a reload would be refused, and 69 if windrose is not running.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: ConfigFile,
+    /// Compare it with what the running process does
+    #[arg(long)]
+    against_running: bool,
+    #[command(flatten)]
+    socket: Socket,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -30,10 +40,34 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
             if !loaded.config.ports.is_empty() {
                 say::out(format_args!("connection table: {}\n", workers::memory(&loaded.config)));
             }
-            ExitCode::SUCCESS
+            match arguments.against_running {
+                true => against_running(arguments).unwrap_or_else(|code| code),
+                false => ExitCode::SUCCESS,
+            }
         }
         Err(code) => code,
     }
+}
+
+/// What a reload of the file would change, or why it would be refused (R-5).
+fn against_running(arguments: &Arguments) -> Result<ExitCode, ExitCode> {
+    let path = &arguments.file.config;
+    let text = std::fs::read(path)
+        .map_err(|e| exit::with(exit::CONFIG, &format!("{}: {e}", path.display())))?;
+    let answer = arguments.socket.ask(Ask::post_text("/v1/compare", text))?;
+    let compared: Compared = operate::read(answer)?;
+    say::out(compared.changes);
+    match compared.restart_needed.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Ok(ExitCode::from(exit::CONFIG)),
+    }
+}
+
+/// What matters here of the answer.
+#[derive(serde::Deserialize)]
+struct Compared {
+    changes: String,
+    restart_needed: Vec<String>,
 }
 
 /// Loads the file; prints its warnings, or its errors.

@@ -101,6 +101,13 @@ impl WorkerDesk {
     }
 }
 
+impl WorkerDesk {
+    /// Takes a connection of another process's table as known here.
+    pub(crate) fn adopt(&mut self, key: &tables::Key, value: dataplane::track::Value, now: Tick) {
+        self.connections.adopt(key, value, self.worker.tables.current(), now);
+    }
+}
+
 impl Desk for WorkerDesk {
     fn publish(&mut self, tables: Tables) {
         // The worker passes a quiescent point between two publications, so nothing waits.

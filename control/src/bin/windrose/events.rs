@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Print,
     /// Read the file again.
     Reload,
+    /// The control socket has brought something.
+    Asked,
     /// The time that was waited for has come.
     Time,
 }

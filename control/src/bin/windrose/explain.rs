@@ -1,8 +1,11 @@
 //! `windrose explain`: one packet's way, in words.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use control::admin::answer::{Explained, Question};
+use control::admin::client::Ask;
 use control::explain::{self, QuestionError};
 use control::model::Config;
 use control::simulate::scenario::Packet;
@@ -10,6 +13,7 @@ use control::simulate::{Simulator, Stop};
 use control::state::{Change, Verb};
 
 use crate::desk::WorkerDesk;
+use crate::operate::{self, Socket};
 use crate::{ConfigFile, check, exit, say};
 
 #[derive(clap::Args)]
@@ -18,13 +22,23 @@ Examples:
   windrose explain --config windrose.toml 'tcp 198.51.100.7:40000 > 203.0.113.10:80'
   windrose explain --config windrose.toml 'udp [2001:db8::7]:5000 > [2001:db8::10]:53' --all-healthy
   windrose explain --config windrose.toml 'tcp 198.51.100.7:40000 > 203.0.113.10:80 A' --health 'web rack-a/a1=down'
+  windrose explain --state-from-running 'tcp 198.51.100.7:40000 > 203.0.113.10:80 A'
 
 A packet is PROTOCOL SOURCE > DESTINATION [FLAGS]; TCP without flags is taken as a SYN.
-Backends start as initial_health says; --all-healthy and --health say otherwise.
-Exit code 0 when there is an answer, 65 when the packet or a --health is not understood, 78 for a fault in FILE.")]
+Backends start as initial_health says; --all-healthy and --health say otherwise. --state-from-running takes health, weights,
+drains and the packet's own connection from the process that runs, and its configuration too; with --config it says what would
+become of the packet after a reload of that file.
+Exit code 0 when there is an answer, 65 when the packet or a --health is not understood, 69 when windrose is not running, 78 for a
+fault in FILE.")]
 pub(crate) struct Arguments {
+    /// The configuration file; by default /etc/windrose/windrose.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ask the running process, with what it knows
+    #[arg(long, conflicts_with_all = ["all_healthy", "health"])]
+    state_from_running: bool,
     #[command(flatten)]
-    file: ConfigFile,
+    socket: Socket,
     /// Take every backend as healthy
     #[arg(long)]
     all_healthy: bool,
@@ -52,7 +66,11 @@ enum Failure {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let config = match check::load_off_the_wire(&arguments.file) {
+    if arguments.state_from_running {
+        return from_running(arguments).unwrap_or_else(|code| code);
+    }
+    let file = arguments.config.clone().map_or_else(ConfigFile::default, ConfigFile::at);
+    let config = match check::load_off_the_wire(&file) {
         Ok(loaded) => loaded.config,
         Err(code) => return code,
     };
@@ -64,6 +82,18 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Err(failure @ Failure::Memory(_)) => exit::with(exit::SYSTEM, &failure),
         Err(failure) => exit::with(exit::DATA, &failure),
     }
+}
+
+/// The process that runs has the state, the connections, and the same code.
+fn from_running(arguments: &Arguments) -> Result<ExitCode, ExitCode> {
+    let file = arguments.config.as_ref().map(|path| {
+        std::fs::read_to_string(path)
+            .map_err(|e| exit::with(exit::CONFIG, &format!("{}: {e}", path.display())))
+    });
+    let question = Question { packet: arguments.packet.clone(), file: file.transpose()? };
+    let answer = arguments.socket.ask(Ask::post("/v1/explain", &question))?;
+    say::out(operate::read::<Explained>(answer)?.answer);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn answer(arguments: &Arguments, config: Config) -> Result<String, Failure> {

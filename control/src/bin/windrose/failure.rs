@@ -31,6 +31,12 @@ pub(crate) enum Failure {
     /// A host interface cannot be made.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// There is no control socket.
+    #[error(transparent)]
+    Socket(#[from] control::admin::socket::NoSocket),
+    /// The control socket cannot be served.
+    #[error("cannot serve the control socket: {0}")]
+    Serving(std::io::Error),
     /// No Tables can be built.
     #[error(transparent)]
     Control(#[from] Kept),

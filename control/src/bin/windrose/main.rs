@@ -4,6 +4,7 @@
 // They panic when nobody reads: `say` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod admin;
 mod appliance;
 mod backend_setup;
 mod background;
@@ -20,7 +21,9 @@ mod explain;
 mod failure;
 mod host;
 mod lag;
+mod listing;
 mod logging;
+mod operate;
 mod paperwork;
 mod pcap;
 mod ports;
@@ -29,6 +32,7 @@ mod run;
 mod say;
 mod service;
 mod simulate;
+mod state_explain;
 mod tunnel_errors;
 mod watch;
 mod workers;
@@ -64,6 +68,20 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Print what a service's backends need: tunnel, VIPs, settings
     BackendSetup(backend_setup::Arguments),
+    /// Make the running process read its file again, and say what has changed
+    Reload(operate::reload::Arguments),
+    /// Rules, services and backends of the running process, and why each serves or does not
+    Status(operate::status::Arguments),
+    /// Every backend's health, and what its check last said
+    Health(operate::health::Arguments),
+    /// List or count the connections of the running process
+    Connections(operate::connections::Arguments),
+    /// What the running process has counted
+    Counters(operate::counters::Arguments),
+    /// Drain, disable or enable a backend
+    Backend(operate::backend::Arguments),
+    /// Drain or enable a whole service
+    Service(operate::service::Arguments),
     /// Print the configuration file's JSON Schema
     Schema,
     /// Write man pages or shell completions
@@ -75,8 +93,22 @@ enum Command {
 #[derive(clap::Args)]
 struct ConfigFile {
     /// The configuration file
-    #[arg(long, value_name = "FILE", default_value = "/etc/windrose/windrose.toml")]
+    #[arg(long, value_name = "FILE", default_value = ConfigFile::DEFAULT)]
     config: PathBuf,
+}
+
+impl ConfigFile {
+    const DEFAULT: &str = "/etc/windrose/windrose.toml";
+
+    fn at(config: PathBuf) -> Self {
+        Self { config }
+    }
+}
+
+impl Default for ConfigFile {
+    fn default() -> Self {
+        Self::at(Self::DEFAULT.into())
+    }
 }
 
 fn main() -> ExitCode {
@@ -93,6 +125,13 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::BackendSetup(arguments) => backend_setup::run(&arguments),
+        Command::Reload(arguments) => operate::reload::run(&arguments),
+        Command::Status(arguments) => operate::status::run(&arguments),
+        Command::Health(arguments) => operate::health::run(&arguments),
+        Command::Connections(arguments) => operate::connections::run(&arguments),
+        Command::Counters(arguments) => operate::counters::run(&arguments),
+        Command::Backend(arguments) => operate::backend::run(&arguments),
+        Command::Service(arguments) => operate::service::run(&arguments),
         Command::Schema => schema(),
         Command::Paperwork(arguments) => paperwork::run(&arguments),
     }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use dataplane::track::{Census, ConnectionTable, Upkeep};
 use tables::{Tables, Tick};
 
+use crate::listing::Counted;
+
 /// Goes round the connection table, never long at a time.
 pub(crate) struct Rounds {
     table: Arc<ConnectionTable>,
@@ -14,6 +16,7 @@ pub(crate) struct Rounds {
     /// Buckets at a time.
     slice: usize,
     due: Duration,
+    latest: Option<Arc<Counted>>,
 }
 
 impl Rounds {
@@ -27,7 +30,7 @@ impl Rounds {
 
     pub(crate) fn new(table: Arc<ConnectionTable>) -> Self {
         let slice = Self::slice_of(table.buckets());
-        Self { table, upkeep: Upkeep::default(), slice, due: Duration::ZERO }
+        Self { table, upkeep: Upkeep::default(), slice, due: Duration::ZERO, latest: None }
     }
 
     fn slice_of(buckets: usize) -> usize {
@@ -39,8 +42,15 @@ impl Rounds {
         if now >= self.due {
             self.due = now + Self::PAUSE;
             let tick = Tick::after(now, Tick::LENGTH);
-            self.upkeep.step(&self.table, tables, tick, self.slice);
+            if self.upkeep.step(&self.table, tables, tick, self.slice) {
+                self.latest = self.upkeep.latest().cloned().map(|census| Arc::new(Counted(census)));
+            }
         }
+    }
+
+    /// What the last whole round counted.
+    pub(crate) fn latest(&self) -> Option<&Arc<Counted>> {
+        self.latest.as_ref()
     }
 
     /// How long until one is due.

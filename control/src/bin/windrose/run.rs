@@ -1,5 +1,6 @@
 //! `windrose run`: the appliance.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use control::config;
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     if loaded.config.ports.is_empty() {
         return log.end(exit::CONFIG, &"no [[port]]: there is nothing to receive from");
     }
-    match start(loaded.config) {
+    match start(loaded.config, file) {
         Ok((appliance, events)) => {
             let ending = appliance.serve(file, &events, &log);
             ending.code(&log)
@@ -52,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn start(config: Config) -> Result<(Appliance, Events), Failure> {
+fn start(config: Config, file: &Path) -> Result<(Appliance, Events), Failure> {
     let events = Events::new()?;
     let background = Background::start()?;
-    Ok((Appliance::start(config, &events, background)?, events))
+    Ok((Appliance::start(config, file, &events, background)?, events))
 }

@@ -4,6 +4,7 @@
 use std::fmt::{Display, Formatter, Result};
 use std::sync::Arc;
 
+use control::admin::picture::Link;
 use dpdk::{Port, PortStats};
 
 /// The ports, watched.
@@ -34,6 +35,17 @@ impl Watch {
                 _ => tracing::warn!(port = %watched.name, "link is down: nothing arrives"),
             }
         }
+    }
+}
+
+impl Watch {
+    /// What every port reports now, in the order of the file.
+    pub(crate) fn links(&self) -> Vec<Link> {
+        let link = |watched: &Watched| Link {
+            up: watched.up,
+            losses: losses(&watched.port.stats().unwrap_or_default()).into(),
+        };
+        self.0.iter().map(link).collect()
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) fn warnings(file: &File, report: &mut Report<'_>) {
         "backends keep their initial_health",
         report,
     );
-    let admin = file.admin.iter().map(|a| a.span.clone());
-    warn(admin, "[admin]", "nothing listens there", report);
+    let listen = file.admin.iter().map(|admin| &admin.listen).filter(|listen| listen.is_given());
+    warn(listen.map(|l| l.span.clone()), "admin.listen", "nothing listens there", report);
 }
 
 fn warn(mut places: impl Iterator<Item = Span>, key: &str, instead: &str, report: &mut Report<'_>) {

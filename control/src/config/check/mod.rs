@@ -69,5 +69,13 @@ fn admin(file: &File, report: &mut Report<'_>) -> Admin {
     if !admin.socket.starts_with('/') {
         report.refuse(&admin.socket, "not an absolute path", "allowed: a path from \"/\"");
     }
-    Admin { listen: admin.listen.to_string(), socket: admin.socket.value.clone() }
+    if !admin.orders.is_empty() && !admin.orders.starts_with('/') {
+        let allowed = "allowed: a path from \"/\", or \"\" for none";
+        report.refuse(&admin.orders, "not an absolute path", allowed);
+    }
+    Admin {
+        listen: admin.listen.to_string(),
+        socket: admin.socket.value.clone(),
+        orders: admin.orders.value.clone(),
+    }
 }

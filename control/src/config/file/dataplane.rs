@@ -73,5 +73,7 @@ config_table! {
         default listen: SocketAddr = "127.0.0.1:9180",
         /// Path of the control socket.
         default socket: String = "/run/windrose/control.sock",
+        /// File that keeps the operator's drains and disables over a restart; empty: none.
+        default orders: String = "/var/lib/windrose/orders.json",
     }
 }

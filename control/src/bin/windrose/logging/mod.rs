@@ -22,6 +22,7 @@ use tracing_subscriber::filter::{FilterExt, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use control::admin::answer::Reloaded;
 use control::config::Diagnostics;
 use filter::{ANSWER, Held, HoldBack};
 use output::Stderr;
@@ -109,9 +110,23 @@ impl Log {
         }
     }
 
-    /// What somebody asked for was done, with this file.
-    pub(crate) fn done(&self, what: &str, generation: u64, file: &Path) {
-        tracing::info!(target: ANSWER, generation, file = %file.display(), "{what}");
+    /// What came of a reload: what has changed, or why nothing has.
+    pub(crate) fn reloaded(&self, reloaded: &Reloaded, file: &Path) {
+        let Reloaded { generation, warnings, changes, error, .. } = reloaded;
+        if self.human {
+            say::err(warnings);
+        } else if !warnings.is_empty() {
+            tracing::warn!(target: ANSWER, reason = warnings, "configuration");
+        }
+        let (changes, file) = (shortened(changes.trim_end()), file.display());
+        match error {
+            Some(why) => self.refused("reload refused, the old configuration goes on", why),
+            None if self.human => {
+                say::err(format_args!("{changes}\n"));
+                tracing::info!(target: ANSWER, generation, %file, "reloaded");
+            }
+            None => tracing::info!(target: ANSWER, generation, %file, changes, "reloaded"),
+        }
     }
 
     /// The last thing said.
@@ -126,6 +141,15 @@ impl Log {
     /// How often what was held back was said, where a minute is over.
     pub(crate) fn tell_repeats(&self) {
         self.held.tell();
+    }
+}
+
+/// The changes of a thousand services are not a matter of the log.
+fn shortened(text: &str) -> String {
+    const LOGGED: usize = 8_192;
+    match text.char_indices().nth(LOGGED) {
+        Some((end, _)) => format!("{}\n… ({} bytes more)", &text[..end], text.len() - end),
+        None => text.to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! `config` is the only maker of these values. Names are kept as written; references by
 //! name have been checked to lead somewhere.
 
+mod link;
 mod ratio;
 pub(crate) mod written;
 
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tables::{HashSeed, Mac};
 
+pub use link::{AnnounceVips, Bond, BondMode, DeviceUse};
 pub use ratio::{Ratio, RatioError};
 pub use tables::rules::Ports;
 
@@ -87,8 +89,11 @@ pub enum Idle {
 pub struct Port {
     /// Its name.
     pub name: Arc<str>,
-    /// A PCI address or a DPDK vdev string.
+    /// A PCI address, a DPDK vdev string, or the name of a bond. Ports of one device differ in
+    /// [`Port::vlan`].
     pub device: String,
+    /// What `device` is made of, if it is a bond; one of its ports says so.
+    pub bond: Option<Bond>,
     /// Its own addresses with their on-link prefixes.
     pub addresses: Vec<IpNet>,
     /// Next hops for what is not on link, at most one per family.
@@ -105,6 +110,10 @@ pub struct Port {
     pub vlan: u16,
     /// The host interface's name; empty: none.
     pub host_interface: String,
+    /// Frames a second that are taken from the workers for the host (D-11).
+    pub host_rate: u32,
+    /// Whether VIPs within the prefixes of `addresses` are answered for.
+    pub announce_vips: AnnounceVips,
     /// Static neighbours.
     pub neighbours: Vec<(IpAddr, Mac)>,
 }

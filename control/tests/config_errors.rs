@@ -65,6 +65,42 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ("[encapsulation]\nkind = \"l3\"", &["did you mean \"l2\"?", "\"l3dsr\""]),
     ("[encapsulation]\ndscp = 64", &["\"copy\", \"zero\", or a number from 0 to 63"]),
     ("[[port]]\nname = \"a\"", &["port \"a\": device is missing"]),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nvlan = 5\n[[port]]\nname = \"b\"\ndevice = \"net_null0\"\nvlan = 5",
+        &["another port has this device and this vlan", "once for each vlan"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_bonding0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"net_null1\"]",
+        &["not a name for a bond", "for example \"bond0\""],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"",
+        &["bond = \"lacp\": without members", "members = [\"DEVICE\", \"DEVICE\"]"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nmembers = [\"net_null0\", \"net_null1\"]",
+        &["without bond", "\"active-backup\""],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\"]",
+        &["one member", "2 to 8 devices"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"net_null0\"]",
+        &["this device is a member already"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"eth1\"]",
+        &["\"eth1\": not a device", "a PCI address"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n[[port]]\nname = \"b\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"net_null1\"]",
+        &["a port of its own has this device"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nannounce_vips = \"sometimes\"",
+        &["\"always\", \"while-eligible\", \"never\""],
+    ),
     ("[[port]]\nname = \"a/b\"\ndevice = \"x\"", &["'/' may not stand in a name"]),
     (
         "[[port]]\nname = \"a\"\ndevice = \"x\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]",

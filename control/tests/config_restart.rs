@@ -27,6 +27,7 @@ fn each_setting_of_the_process_is_named_with_both_values() {
         ("workers = [1]\neal_args = [\"-v\"]", "", "dataplane.eal_args: [] → [\"-v\"]"),
         ("workers = [1]", "mtu = 9000", "port \"up\" mtu: 1500 → 9000"),
         ("workers = [1]", "host_interface = \"wr0\"", "port \"up\" host_interface: \"\" → \"wr0\""),
+        ("workers = [1]", "host_rate = 7", "port \"up\" host_rate: 50000 → 7"),
         (
             "workers = [1]",
             "[[port]]\nname = \"b\"\ndevice = \"net_null1\"",
@@ -35,6 +36,31 @@ fn each_setting_of_the_process_is_named_with_both_values() {
     ];
     for (dataplane, port, expected) in cases {
         assert_eq!(restart_needed(&old, &config(dataplane, port)), [expected]);
+    }
+}
+
+#[test]
+fn how_a_bond_is_made_needs_a_restart() {
+    let bond = |mode: &str, last: &str| {
+        let members = format!("members = [\"net_null0\", \"{last}\"]");
+        let text =
+            format!("[[port]]\nname = \"up\"\ndevice = \"bond0\"\n{members}\nbond = \"{mode}\"");
+        config::parse("f", &text, &Environment::default()).unwrap_or_else(|e| panic!("{e}")).config
+    };
+    let changes = restart_needed(&bond("lacp", "net_null1"), &bond("active-backup", "net_null2"));
+    let expected = [
+        "port \"up\" bond: \"lacp\" → \"active-backup\"",
+        "port \"up\" members: [\"net_null0\", \"net_null1\"] → [\"net_null0\", \"net_null2\"]",
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn addresses_may_change_with_and_without_a_host_interface() {
+    for host in ["", "host_interface = \"wr0\"\n"] {
+        let old = config("", &format!("{host}addresses = [\"10.0.0.2/24\"]"));
+        let new = config("", &format!("{host}addresses = [\"10.0.0.3/24\", \"2001:db8::3/64\"]"));
+        assert_eq!(restart_needed(&old, &new), Vec::<String>::new());
     }
 }
 

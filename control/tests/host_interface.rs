@@ -42,7 +42,7 @@ fn queues() -> (Worker, Queues) {
 fn config(name: &str) -> HostConfig {
     let addresses = ["10.9.0.2/24", "10.9.1.2/24", "2001:db8:9::2/64"];
     let addresses = addresses.map(|a| a.parse().unwrap()).to_vec();
-    HostConfig { name: name.into(), mac: MAC, mtu: 1400, addresses }
+    HostConfig { name: name.into(), mac: MAC, mtu: 1400, vlan: 0, addresses, rate: 10_000 }
 }
 
 /// Moves this thread, and so all that it starts, into a new network namespace.
@@ -76,7 +76,8 @@ fn a_host_interface_has_the_ports_addresses_passes_frames_both_ways_and_goes_whe
     // Out: the kernel asks who has the neighbour's address.
     let socket = UdpSocket::bind("10.9.0.2:7000").unwrap();
     socket.send_to(b"to the network", "10.9.0.1:7000").unwrap();
-    let arp = |frame: &Vec<u8>| frame[12..14] == [0x08, 0x06];
+    let neighbour = [10, 9, 0, 1];
+    let arp = |frame: &Vec<u8>| frame[12..14] == [0x08, 0x06] && frame[38..42] == neighbour;
     let asked = receive(&worker, arp);
     assert_eq!(asked[6..12], MAC);
 
@@ -99,6 +100,46 @@ fn a_host_interface_has_the_ports_addresses_passes_frames_both_ways_and_goes_whe
 
     drop(interface);
     assert!(ip("addr show wr-test").is_empty());
+}
+
+#[test]
+fn on_a_vlan_the_device_is_untagged_and_vips_are_announced_and_answered_with_the_tag() {
+    const TAG: [u8; 4] = [0x81, 0, 0, 7];
+    if !new_namespace() {
+        println!("skipped: a network namespace needs root");
+        return;
+    }
+    let (worker, queues) = queues();
+    let config = HostConfig { vlan: 7, ..config("wr-vlan") };
+    let mut interface = HostInterface::start(&config, queues).expect("it starts");
+    interface.announce(["10.9.0.99".parse().unwrap()].into());
+    let about = |address: [u8; 4]| {
+        move |frame: &Vec<u8>| frame[12..16] == TAG && frame.get(32..36) == Some(&address)
+    };
+    receive(&worker, about([10, 9, 0, 99]));
+
+    let asked = |target: u8| {
+        let arp = [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 0x20, 10, 9, 0, 1, 0, 0, 0, 0, 0, 0];
+        let ends = [&[0xFF; 6][..], &[2, 0, 0, 0, 0, 0x20]].concat();
+        [&ends[..], &TAG, &[8, 6], &arp, &[10, 9, 0, target]].concat()
+    };
+    let reply = |frame: &Vec<u8>| frame[12..18] == [0x81, 0, 0, 7, 8, 6] && frame[25] == 2;
+    // A VIP's by us, the port's own by the kernel; both with the port's Ethernet address.
+    for target in [99, 2] {
+        worker.to_host.send(asked(target)).unwrap();
+        let answer = receive(&worker, |frame| reply(frame) && frame[32..36] == [10, 9, 0, target]);
+        assert_eq!((&answer[..6], &answer[6..12]), (&[2, 0, 0, 0, 0, 0x20][..], &MAC[..]));
+    }
+
+    let addresses = ["10.9.0.3/24", "2001:db8:9::2/64"].map(|a| a.parse().unwrap());
+    interface.set_addresses(&addresses).expect("the kernel takes them");
+    let shown = ip("addr show wr-vlan");
+    for (address, expected) in
+        [("10.9.0.2/", false), ("10.9.1.2/", false), ("10.9.0.3/24", true), ("9::2/64", true)]
+    {
+        assert_eq!(shown.contains(address), expected, "{address} in {shown}");
+    }
+    assert_eq!(interface.undelivered(), 0);
 }
 
 fn receive(worker: &Worker, wanted: impl Fn(&Vec<u8>) -> bool) -> Vec<u8> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use dataplane::batch::{BURST, Batch};
-use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::dpdk::{DeviceQueues, DpdkIo};
 use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::io::{Frame, Io};
 use dataplane::worker::Worker;
@@ -63,7 +63,8 @@ impl Ring {
         let pool = Mempool::new(&eal, "buffers", &config).expect("memory");
         let mut port = Port::open(&eal, "net_ring0", &pool, &PortConfig::default()).expect("opens");
         let (rx, tx) = port.split().remove(0);
-        let ring = Self { io: DpdkIo::new(vec![PortQueues { rx, tx, host: None }], pool), pool };
+        let ring =
+            Self { io: DpdkIo::new(vec![DeviceQueues::one(PortId(0), rx, tx, None)], pool), pool };
         ring.spoil();
         ring
     }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use arrayvec::ArrayVec;
 use dataplane::batch::{BURST, Batch};
-use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::dpdk::{DeviceQueues, DpdkIo, Lane};
 use dataplane::io::host::{HostSide, queues};
 use dataplane::io::{Io, Punt};
 use dpdk::{Eal, EalConfig, Mbuf, Mempool, PoolConfig, Port, PortConfig};
@@ -26,10 +26,11 @@ fn eal() -> &'static (Eal, Mempool) {
 fn two_ports(devices: [&str; 2]) -> (DpdkIo, HostSide) {
     let (eal, pool) = eal();
     let (worker, host) = queues(8, 2048);
-    let ports = devices.iter().zip([Some(worker), None]).map(|(device, host)| {
+    let ids = [PortId(0), PortId(1)];
+    let ports = devices.iter().zip(ids).zip([Some(worker), None]).map(|((device, id), host)| {
         let mut port = Port::open(eal, device, pool, &PortConfig::default()).expect("it opens");
         let (rx, tx) = port.split().remove(0);
-        PortQueues { rx, tx, host }
+        DeviceQueues::one(id, rx, tx, host)
     });
     (DpdkIo::new(ports.collect(), *pool), host)
 }
@@ -95,4 +96,35 @@ fn frames_for_a_port_that_is_not_there_stay_with_the_sender() {
     let mut out = frames(5);
     io.transmit(PortId(2), &mut out);
     assert_eq!(out.len(), 5);
+}
+
+#[test]
+fn a_device_with_several_vlans_is_several_ports_and_the_first_takes_what_is_of_none() {
+    let (eal, pool) = eal();
+    let mut port = Port::open(eal, "net_ring6", pool, &PortConfig::default()).expect("it opens");
+    let (rx, tx) = port.split().remove(0);
+    let lanes = [(3, 10), (1, 0), (5, 20)];
+    let lane = |(id, vlan)| Lane { id: PortId(id), vlan, host: None };
+    let ports = lanes.map(lane).into_iter().collect();
+    let mut io = DpdkIo::new(vec![DeviceQueues { rx, tx, ports, speaks: false }], *pool);
+
+    let tags: [&[u8]; 6] = [
+        &[0x81, 0, 0, 10],
+        &[0x81, 0, 0x60, 20],
+        &[0x81, 0, 0xE0, 0],
+        &[],
+        &[0x88, 0xA8, 0, 20],
+        &[0x81, 0, 0, 30],
+    ];
+    let tagged = |tag: &[u8]| {
+        let mut mbuf = pool.take().unwrap();
+        assert!(mbuf.extend(&[&[0; 12][..], tag, &[0x08, 0, 0x45], &[0; 45]].concat()));
+        mbuf
+    };
+    let mut out: ArrayVec<_, BURST> = tags.map(tagged).into_iter().collect();
+    io.transmit(PortId(5), &mut out);
+    assert!(out.is_empty());
+    let mut batch = Batch::default();
+    io.receive(&mut batch);
+    assert_eq!(ports_of(&batch), [3, 5, 1, 1, 5, 3]);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use dataplane::batch::Batch;
-use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::dpdk::{DeviceQueues, DpdkIo};
 use dataplane::io::{Io, pcap};
 use dpdk::{Eal, EalConfig, Mempool, PoolConfig, Port, PortConfig, RxTimestamp};
 use pcap_file::DataLink;
@@ -62,7 +62,7 @@ fn every_packet_comes_in_with_its_time_alone_and_whole_and_goes_out_as_it_was() 
     let pool = Mempool::new(eal, "capture", &pcap::POOL).unwrap();
     let mut port = Port::open(eal, &device, &pool, &PortConfig::default()).unwrap();
     let (rx, tx) = port.split().remove(0);
-    let mut io = DpdkIo::new(vec![PortQueues { rx, tx, host: None }], pool);
+    let mut io = DpdkIo::new(vec![DeviceQueues::one(PortId(0), rx, tx, None)], pool);
 
     let mut times = Vec::new();
     while let Some(time) = io.stage(clock) {

@@ -18,7 +18,7 @@ const FUNCTIONS: &[&str] = &[
     "rte_eth_(rx|tx)_queue_setup",
     "rte_eth_(macaddr_get|promiscuous_enable|allmulticast_enable|stats_get)",
 ];
-const TYPES: &[&str] = &["shim_mbuf"];
+const TYPES: &[&str] = &["shim_mbuf", "shim_lacp"];
 const VARIABLES: &[&str] = &["shim_.*", "RTE_PKTMBUF_HEADROOM", "RTE_MAX_LCORE", "SOCKET_ID_ANY"];
 
 fn main() {
@@ -40,11 +40,15 @@ fn default_libclang() {
     }
 }
 
-/// Emits the link flags: the core libraries only. Drivers are plugins that the EAL loads at run
-/// time from the directory that is compiled into it.
+/// Emits the link flags: the core libraries, and of the drivers only the bond. The others are
+/// plugins that the EAL loads at run time from the directory that is compiled into it.
 fn find_dpdk() -> Vec<PathBuf> {
     match pkg_config::Config::new().atleast_version("22.11").probe("libdpdk") {
-        Ok(library) => library.include_paths,
+        Ok(library) => {
+            // A plugin too, and the only one with functions of its own for its user.
+            println!("cargo:rustc-link-lib=rte_net_bond");
+            library.include_paths
+        }
         Err(error) => fail(&format!("{error}\nDPDK 22.11 or newer is needed; {CURE}")),
     }
 }

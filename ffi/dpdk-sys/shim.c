@@ -4,8 +4,11 @@
  */
 #define _GNU_SOURCE
 #include <stddef.h>
+#include <string.h>
 
 #include "shim.h"
+
+#include <rte_eth_bond_8023ad.h>
 
 #define SAME_PLACE(field)                                                                        \
 	_Static_assert(offsetof(struct shim_mbuf, field) == offsetof(struct rte_mbuf, field) &&  \
@@ -82,4 +85,57 @@ int shim_link(uint16_t port, uint32_t *mbit_per_second)
 
 	*mbit_per_second = link.link_speed;
 	return rc < 0 ? rc : link.link_status == RTE_ETH_LINK_UP;
+}
+
+/* Members had another name before 23.11. */
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+#define MEMBER_ADD rte_eth_bond_member_add
+#define ACTIVE_MEMBERS rte_eth_bond_active_members_get
+#define MEMBER_INFO rte_eth_bond_8023ad_member_info
+typedef struct rte_eth_bond_8023ad_member_info member_info;
+#else
+#define MEMBER_ADD rte_eth_bond_slave_add
+#define ACTIVE_MEMBERS rte_eth_bond_active_slaves_get
+#define MEMBER_INFO rte_eth_bond_8023ad_slave_info
+typedef struct rte_eth_bond_8023ad_slave_info member_info;
+#endif
+
+const uint8_t shim_bond_lacp = BONDING_MODE_8023AD;
+const uint8_t shim_bond_active_backup = BONDING_MODE_ACTIVE_BACKUP;
+const uint8_t shim_bond_balance = BONDING_MODE_BALANCE;
+
+/* The port, or a negative error. Where several members carry traffic, a flow has one of them. */
+int shim_bond_create(const char *name, uint8_t mode)
+{
+	int port = rte_eth_bond_create(name, mode, 0);
+
+	if (port >= 0 && mode != BONDING_MODE_ACTIVE_BACKUP)
+		rte_eth_bond_xmit_policy_set(port, BALANCE_XMIT_POLICY_LAYER34);
+	return port;
+}
+
+int shim_bond_add(uint16_t bond, uint16_t member) { return MEMBER_ADD(bond, member); }
+
+int shim_bond_prefer(uint16_t bond, uint16_t member)
+{
+	return rte_eth_bond_primary_set(bond, member);
+}
+
+int shim_bond_preferred(uint16_t bond) { return rte_eth_bond_primary_get(bond); }
+
+int shim_bond_active(uint16_t bond, uint16_t *members, uint16_t room)
+{
+	return ACTIVE_MEMBERS(bond, members, room);
+}
+
+int shim_bond_lacp_state(uint16_t bond, uint16_t member, struct shim_lacp *state)
+{
+	member_info info = {0};
+	int rc = MEMBER_INFO(bond, member, &info);
+
+	state->collecting = (info.actor_state & STATE_COLLECTING) != 0;
+	state->distributing = (info.actor_state & STATE_DISTRIBUTING) != 0;
+	state->aggregator = info.agg_port_id;
+	memcpy(state->partner, info.partner.system.addr_bytes, sizeof(state->partner));
+	return rc;
 }

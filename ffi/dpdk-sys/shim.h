@@ -10,6 +10,7 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_eth_bond.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -60,5 +61,23 @@ int shim_linearize(struct rte_mbuf *mbuf);
 void shim_cut_chain(struct rte_mbuf *mbuf);
 int shim_vlan_insert(struct rte_mbuf **mbuf);
 int shim_link(uint16_t port, uint32_t *mbit_per_second);
+
+/* What IEEE 802.1AX says of a member's own side, and the other end's address. */
+struct shim_lacp {
+	uint8_t collecting;
+	uint8_t distributing;
+	uint8_t partner[6];
+	uint16_t aggregator;
+};
+
+extern const uint8_t shim_bond_lacp;
+extern const uint8_t shim_bond_active_backup;
+extern const uint8_t shim_bond_balance;
+int shim_bond_create(const char *name, uint8_t mode);
+int shim_bond_add(uint16_t bond, uint16_t member);
+int shim_bond_prefer(uint16_t bond, uint16_t member);
+int shim_bond_preferred(uint16_t bond);
+int shim_bond_active(uint16_t bond, uint16_t *members, uint16_t room);
+int shim_bond_lacp_state(uint16_t bond, uint16_t member, struct shim_lacp *state);
 
 #endif

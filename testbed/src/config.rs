@@ -100,7 +100,9 @@ impl Config {
     fn port(&self, f: &mut fmt::Formatter<'_>, index: usize, port: &Port) -> fmt::Result {
         let pairs = port.neighbours.iter().map(|(a, mac)| format!("\"{a}\" = \"{mac}\""));
         writeln!(f, "\n[[port]]\nname = \"{}\"", port.name)?;
-        writeln!(f, "device = \"{}\"", self.device(index, port.interface))?;
+        let mut ports = self.ports.iter();
+        let first = ports.position(|p| p.interface == port.interface).unwrap_or(index);
+        writeln!(f, "device = \"{}\"\nvlan = {}", self.device(first, port.interface), port.vlan)?;
         writeln!(f, "addresses = {:?}", port.addresses)?;
         writeln!(f, "mtu = {}\nfragment_oversize = {}", port.mtu, self.fragment_oversize)?;
         writeln!(f, "host_interface = \"wr-{}\"", port.name)?;

@@ -56,10 +56,22 @@ impl Guest {
     /// Boots it as a backend of a two-arm topology, with addresses and a web server, without
     /// tunnels and VIPs. Its way back to the client is its second interface.
     pub fn boot(topology: &Topology) -> Result<Self> {
+        Self::boot_with_cards(topology, 0)
+    }
+
+    /// The same with more cards, `eth2` and so on: `guest2` and so on in the fabric, from where they
+    /// can be moved.
+    pub fn boot_with_cards(topology: &Topology, more: usize) -> Result<Self> {
         topology.tap("guest0", "backs")?;
         topology.tap("guest1", "returns")?;
+        let more = 2..2 + more;
+        for index in more.clone() {
+            topology.fabric.ip(&format!("tuntap add dev guest{index} mode tap"))?;
+        }
         let card = |index: usize| {
-            let mac = MACS[index];
+            // A bond wants to know how fast its members are.
+            let more = || format!("52:54:00:12:34:1{index},speed=1000,duplex=full");
+            let mac = MACS.get(index).map_or_else(more, |mac| (*mac).to_owned());
             // Frames as they are on a wire: no checksums left to others, no segments joined.
             format!(
                 "-netdev tap,id=n{index},ifname=guest{index},script=no,downscript=no,vnet_hdr=off \
@@ -70,11 +82,10 @@ impl Guest {
         // Emulated: a processor within a virtual machine is often not to be had, and tells too late.
         let mut command = topology.fabric_namespace().command(&format!(
             "qemu-system-x86_64 -accel tcg -m 256 -nographic -no-reboot -nodefaults -serial stdio \
-             -kernel {} -initrd {} {} {} -append",
+             -kernel {} -initrd {} {} -append",
             file("vmlinuz").display(),
             file("initrd").display(),
-            card(0),
-            card(1)
+            (0..more.end).map(card).collect::<Vec<_>>().join(" ")
         ));
         command.arg(format!("console=ttyS0 quiet panic=-1 door={door}"));
         let mut qemu = Process::start("the guest", &command)?;

@@ -4,7 +4,7 @@
 //! In reading order:
 //!
 //! - [`address`]: who has which address;
-//! - [`topology`]: the namespaces and the wires between them, two-arm and one-arm;
+//! - [`topology`]: the namespaces and the wires between them, two-arm, one-arm, and two VLANs on one wire ([`trunk`]);
 //! - [`appliance`]: a running `windrose`, started, reloaded, stopped, its counters read;
 //! - [`config`]: the file that it is given;
 //! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
@@ -39,6 +39,7 @@ pub mod process;
 pub mod stall;
 pub mod supervisor;
 pub mod topology;
+pub mod trunk;
 pub mod tun;
 
 pub use error::{Error, Result};

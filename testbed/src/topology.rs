@@ -7,6 +7,8 @@
 //!      └───────return0──────── bridge ────────eth1──────────┘
 //! ```
 //!
+//! A trunk: the same, but the appliance has one wire with a VLAN for each side.
+//!
 //! One arm: everybody on one bridge, the appliance with one port.
 //!
 //! ```text
@@ -14,16 +16,24 @@
 //!   appliance ── bridge ── b1 b2 b3
 //! ```
 
+use std::net::IpAddr;
+
 use crate::address::{self, BACK, BACKENDS, CLIENT, FRONT, Family, RETURN, VIP_PREFIX};
 use crate::backend::Backend;
 use crate::cleanup::{self, Turn};
 use crate::error::Result;
 use crate::netns::{Namespace, wire};
+use crate::trunk;
 
 /// What clients and the Internet carry.
 const MTU: u16 = 1500;
 /// Behind the appliance: room for the largest outer header (IPv6 and GUE, 52 bytes).
 const TUNNEL_MTU: u16 = 1600;
+
+/// The wire of a trunk, and its VLANs.
+const TRUNK: &str = "trunk0";
+const FRONT_VLAN: u16 = 10;
+const BACK_VLAN: u16 = 20;
 
 /// How the appliance is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +42,8 @@ pub enum Arms {
     One,
     /// A port to the clients, a port to the backends.
     Two,
+    /// The same, both on one wire.
+    Trunk,
 }
 
 /// One port of the appliance, as its configuration needs it.
@@ -45,6 +57,8 @@ pub struct Port {
     pub addresses: Vec<String>,
     /// Its MTU.
     pub mtu: u16,
+    /// Its VLAN, 0: untagged.
+    pub vlan: u16,
     /// The backends on its segment: address and Ethernet address.
     pub neighbours: Vec<(String, String)>,
 }
@@ -62,13 +76,20 @@ pub struct Topology {
     pub ports: Vec<Port>,
     /// How the appliance is connected.
     pub arms: Arms,
-    fabric: Namespace,
+    /// The switches: a bridge for the backends' segment, one for the returns'.
+    pub fabric: Namespace,
+    mtus: [u16; 2],
     _turn: Turn,
 }
 
 impl Topology {
     /// Builds it and starts the web servers.
     pub fn new(arms: Arms) -> Result<Self> {
+        Self::with_mtus(arms, [MTU, TUNNEL_MTU])
+    }
+
+    /// The same, with other MTUs: the clients', and that behind the appliance.
+    pub fn with_mtus(arms: Arms, mtus: [u16; 2]) -> Result<Self> {
         let turn = Turn::take()?;
         cleanup::prepare();
         let mut topology = Self {
@@ -78,9 +99,10 @@ impl Topology {
             backends: Vec::new(),
             ports: Vec::new(),
             arms,
+            mtus,
             _turn: turn,
         };
-        topology.fabric()?;
+        topology.switches()?;
         topology.client()?;
         topology.appliance()?;
         for index in 0..BACKENDS {
@@ -95,11 +117,11 @@ impl Topology {
     fn segment(&self) -> u8 {
         match self.arms {
             Arms::One => 1,
-            Arms::Two => 2,
+            Arms::Two | Arms::Trunk => 2,
         }
     }
 
-    fn fabric(&self) -> Result<()> {
+    fn switches(&self) -> Result<()> {
         for bridge in ["backs", "returns"] {
             // Snooping would hold back neighbour solicitations until a querier speaks.
             let options = "type bridge mcast_snooping 0";
@@ -107,6 +129,18 @@ impl Topology {
             self.fabric.ip(&format!("link set {bridge} up"))?;
         }
         Ok(())
+    }
+
+    /// Gives the appliance another wire to the backends' segment.
+    pub fn plug_again(&self, interface: &str) -> Result<()> {
+        self.plug(&self.appliance, interface, "backs", self.mtus[1])
+    }
+
+    /// Gives every backend a VIP more.
+    pub fn add_vip(&self, vip: IpAddr) -> Result<()> {
+        let length = if vip.is_ipv4() { 32 } else { 128 };
+        let add = format!("address add {vip}/{length} dev lo");
+        self.backends.iter().try_for_each(|backend| backend.namespace.ip(&add).map(drop))
     }
 
     /// Connects an interface to a bridge of the fabric.
@@ -133,11 +167,14 @@ impl Topology {
         let client = &self.client;
         host_settings(client)?;
         match self.arms {
-            Arms::One => self.plug(client, "front0", "backs", MTU)?,
+            Arms::One => self.plug(client, "front0", "backs", self.mtus[0])?,
             Arms::Two => {
-                wire((client, "front0"), (&self.appliance, "lb0"), MTU)?;
-                self.plug(client, "return1", "returns", MTU)?;
-                assign(client, "return1", RETURN)?;
+                wire((client, "front0"), (&self.appliance, "lb0"), self.mtus[0])?;
+                self.past_the_appliance(client)?;
+            }
+            Arms::Trunk => {
+                self.trunk(client)?;
+                self.past_the_appliance(client)?;
             }
         }
         assign(client, "front0", CLIENT)?;
@@ -149,28 +186,42 @@ impl Topology {
         Ok(())
     }
 
+    /// The way that answers take.
+    fn past_the_appliance(&self, client: &Namespace) -> Result<()> {
+        self.plug(client, "return1", "returns", self.mtus[0])?;
+        assign(client, "return1", RETURN)
+    }
+
+    /// The one wire and its two VLANs: the client's, and the backends' bridge.
+    fn trunk(&self, client: &Namespace) -> Result<()> {
+        let sides = [(FRONT_VLAN, client, "front0"), (BACK_VLAN, &self.fabric, "trunk-back")];
+        trunk::start((&self.appliance, TRUNK), &sides)?;
+        for (namespace, interface, mtu) in [
+            (&self.appliance, TRUNK, self.mtus[1]),
+            (client, "front0", self.mtus[0]),
+            (&self.fabric, "trunk-back", self.mtus[1]),
+        ] {
+            namespace.ip(&format!("link set {interface} mtu {mtu} up"))?;
+        }
+        self.fabric.ip("link set trunk-back master backs").map(drop)
+    }
+
     fn appliance(&self) -> Result<()> {
-        let ports: &[&str] = match self.arms {
-            Arms::One => {
-                self.plug(&self.appliance, "lb0", "backs", TUNNEL_MTU)?;
-                &["lb0"]
-            }
-            Arms::Two => {
-                self.plug(&self.appliance, "lb1", "backs", TUNNEL_MTU)?;
-                &["lb0", "lb1"]
-            }
-        };
-        ports.iter().try_for_each(|port| mute(&self.appliance, port))
+        match self.arms {
+            Arms::One => self.plug(&self.appliance, "lb0", "backs", self.mtus[1]),
+            Arms::Two => self.plug(&self.appliance, "lb1", "backs", self.mtus[1]),
+            Arms::Trunk => Ok(()),
+        }
     }
 
     fn backend(&self, index: usize) -> Result<Namespace> {
         let backend = Namespace::new(&address::backend_name(index))?;
         host_settings(&backend)?;
-        self.plug(&backend, "eth0", "backs", TUNNEL_MTU)?;
+        self.plug(&backend, "eth0", "backs", self.mtus[1])?;
         let on = |segment| Family::BOTH.map(|f| address::backend(segment, f, index).to_string());
         assign(&backend, "eth0", on(self.segment()))?;
-        if self.arms == Arms::Two {
-            self.plug(&backend, "eth1", "returns", MTU)?;
+        if self.arms != Arms::One {
+            self.plug(&backend, "eth1", "returns", self.mtus[0])?;
             assign(&backend, "eth1", on(3))?;
             for (to, via) in CLIENT.iter().zip(RETURN) {
                 backend.ip(&format!("route add {to} via {via} dev eth1"))?;
@@ -185,19 +236,25 @@ impl Topology {
 
     fn describe_ports(&self) -> Result<Vec<Port>> {
         let neighbours = self.neighbours()?;
-        let port = |name, interface, addresses, mtu, neighbours| Port {
+        let port = |name, (interface, vlan), addresses, mtu, neighbours| Port {
             name,
             interface,
             addresses: with_prefix(addresses),
             mtu,
+            vlan,
             neighbours,
         };
+        let [outside, inside] = self.mtus;
+        let two = |front, back| {
+            vec![
+                port("front", front, FRONT, outside, Vec::new()),
+                port("back", back, BACK, inside, neighbours.clone()),
+            ]
+        };
         Ok(match self.arms {
-            Arms::One => vec![port("front", "lb0", FRONT, TUNNEL_MTU, neighbours)],
-            Arms::Two => vec![
-                port("front", "lb0", FRONT, MTU, Vec::new()),
-                port("back", "lb1", BACK, TUNNEL_MTU, neighbours),
-            ],
+            Arms::One => vec![port("front", ("lb0", 0), FRONT, inside, neighbours)],
+            Arms::Two => two(("lb0", 0), ("lb1", 0)),
+            Arms::Trunk => two((TRUNK, FRONT_VLAN), (TRUNK, BACK_VLAN)),
         })
     }
 
@@ -224,14 +281,6 @@ fn host_settings(namespace: &Namespace) -> Result<()> {
         namespace.set(&format!("ipv6/conf/{scope}/accept_dad"), 0)?;
     }
     Ok(())
-}
-
-/// The kernel sees what DPDK's port sees; it must answer none of it. What is for the kernel comes
-/// back to it through the host interface, whose addresses it would otherwise also answer for here.
-fn mute(namespace: &Namespace, interface: &str) -> Result<()> {
-    namespace.set(&format!("ipv4/conf/{interface}/arp_ignore"), 8)?;
-    namespace.set(&format!("ipv4/conf/{interface}/rp_filter"), 1)?;
-    namespace.set(&format!("ipv6/conf/{interface}/disable_ipv6"), 1)
 }
 
 fn with_prefix<S: AsRef<str>>(addresses: [S; 2]) -> Vec<String> {

@@ -8,6 +8,7 @@ use crate::error::{Context, Error, Result};
 
 const TUNSETIFF: Opcode = 0x4004_54ca;
 const IFF_TUN: u16 = 0x0001;
+const IFF_TAP: u16 = 0x0002;
 /// Packets alone, without four bytes in front.
 const IFF_NO_PI: u16 = 0x1000;
 
@@ -21,7 +22,16 @@ struct InterfaceRequest {
 
 /// Makes the device; it goes when the file is closed. It is down at first.
 pub fn create(name: &str) -> Result<File> {
-    let mut request = InterfaceRequest { name: [0; 16], flags: IFF_TUN | IFF_NO_PI, rest: [0; 22] };
+    make(name, IFF_TUN)
+}
+
+/// The same, but with Ethernet frames.
+pub fn create_tap(name: &str) -> Result<File> {
+    make(name, IFF_TAP)
+}
+
+fn make(name: &str, kind: u16) -> Result<File> {
+    let mut request = InterfaceRequest { name: [0; 16], flags: kind | IFF_NO_PI, rest: [0; 22] };
     // One byte stays zero: the kernel reads to the first zero.
     let room = request.name.get_mut(..name.len()).filter(|_| name.len() < 16);
     room.ok_or_else(|| Error::Unexpected(format!("the name {name} is too long")))?

@@ -1,10 +1,14 @@
 //! What is not for a rule: the host interface, closed ports, frames for others (F-4, D-11).
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
+
 use rustix::process::Signal;
 use testbed::Result;
-use testbed::address::{FRONT, Family, vip};
+use testbed::address::{FRONT, Family, vip, vips};
 use testbed::appliance::{Appliance, Counters};
-use testbed::client::refused;
+use testbed::client::{ask, noise, refused};
 use testbed::config::Config;
 use testbed::topology::{Arms, Topology};
 
@@ -53,5 +57,165 @@ fn a_frame_for_another_host_is_counted_and_goes_nowhere() -> Result<()> {
     assert!(lost.is_err(), "somebody answered: {lost:?}");
     let counters = appliance.stop(Signal::TERM)?;
     assert_eq!(count(&counters, "not_our_mac"), 3, "{counters:?}");
+    Ok(())
+}
+
+/// What the kernel under the first port is told.
+fn settings(topology: &Topology) -> Result<String> {
+    let keys =
+        ["ipv4/conf/lb0/arp_ignore", "ipv4/conf/lb0/rp_filter", "ipv6/conf/lb0/disable_ipv6"];
+    let files = keys.map(|key| format!("/proc/sys/net/{key}")).join(" ");
+    topology.appliance.run(&format!("cat {files}"))
+}
+
+#[test]
+fn the_kernel_under_a_port_is_quiet_while_it_runs_and_nobody_answers_afterwards() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let before = settings(&topology)?;
+    for _ in 0..2 {
+        let appliance = Appliance::start(&topology, &Config::new(&topology))?;
+        assert_eq!(settings(&topology)?, "8\n1\n1\n");
+        for address in FRONT {
+            let ping = topology.client.run(&format!("ping -n -c 2 -i 0.2 -W 2 {address}"))?;
+            assert!(!ping.contains("DUP"), "{ping}");
+        }
+        appliance.stop(Signal::TERM)?;
+        assert_eq!(settings(&topology)?, before, "as it was");
+        assert!(topology.appliance.ip("link show wr-front").is_err(), "the host interface is left");
+        for address in FRONT {
+            let lost = topology.client.run(&format!("ping -n -c 2 -i 0.2 -W 1 {address}"));
+            assert!(lost.is_err(), "somebody answers: {lost:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_interface_with_an_address_of_its_own_is_left_alone_and_warned_about() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    topology.appliance.ip("address add 192.0.2.1/24 dev lb0")?;
+    let before = settings(&topology)?;
+    let appliance = Appliance::start(&topology, &Config::new(&topology))?;
+    assert_eq!(settings(&topology)?, before);
+    assert!(appliance.log().contains("lb0 has addresses of its own"), "{}", appliance.log());
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_host_interface_and_the_kernel_as_it_was() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let before = settings(&topology)?;
+    let config = Config::new(&topology).to_string();
+    // The second one's name is taken, after the first has been made.
+    let config = config.replace("host_interface = \"wr-back\"", "host_interface = \"lb0\"");
+    let (status, said) = Appliance::refuse(&topology, &config)?;
+    assert_eq!(status.code(), Some(71), "{said}");
+    assert!(said.contains("host interface lb0: create it"), "{said}");
+    assert!(topology.appliance.ip("link show wr-front").is_err(), "the first one is left");
+    assert_eq!(settings(&topology)?, before);
+    Ok(())
+}
+
+/// Sends back what comes, on one connection.
+fn echo(listener: &TcpListener) -> std::io::Result<()> {
+    let (mut stream, _) = listener.accept()?;
+    let mut buffer = [0; 65_536];
+    loop {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            length => stream.write_all(&buffer[..length])?,
+        }
+    }
+}
+
+#[test]
+fn a_tcp_session_with_the_ports_own_address_works_while_the_vip_is_loaded() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let appliance = Appliance::start(&topology, &Config::new(&topology))?;
+    for address in FRONT {
+        let host = SocketAddr::new(address.parse().expect("an address"), 2222);
+        let listener = topology.appliance.enter(|| TcpListener::bind(host))?.expect("it is ours");
+        let body = noise(1_000_000);
+        std::thread::scope(|scope| {
+            scope.spawn(|| echo(&listener));
+            let load = scope.spawn(|| {
+                let ask = |_| vips().try_for_each(|vip| ask(&topology.client, vip).map(drop));
+                (0..25).try_for_each(ask)
+            });
+            let connect = || TcpStream::connect_timeout(&host, Duration::from_secs(5));
+            let stream = topology.client.enter(connect)?.expect("it listens");
+            stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+            let (mut out, mut back) = (stream.try_clone().expect("a clone"), vec![0; body.len()]);
+            scope.spawn({
+                let body = &body;
+                move || out.write_all(body)
+            });
+            (&stream).read_exact(&mut back).expect("it comes back");
+            assert!(back == body, "{host}: other bytes came back");
+            load.join().expect("no panic")
+        })?;
+    }
+    let link = topology.appliance.ip("-s link show dev wr-front")?;
+    let figures: Vec<u64> =
+        link.lines().filter_map(|l| l.split_whitespace().next()?.parse().ok()).collect();
+    assert!(figures.iter().all(|bytes| *bytes > 2_000_000), "received and sent: {link}");
+    let neighbours = topology.appliance.ip("neighbour show dev wr-front")?;
+    assert!(neighbours.contains(&topology.client.mac("front0")?), "{neighbours}");
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn a_flood_to_the_host_is_cut_to_its_rate_by_name_and_the_vip_goes_on() -> Result<()> {
+    const FLOOD: usize = 20_000;
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology).to_string();
+    let config = config.replace("host_interface", "host_rate = 100\nhost_interface");
+    let mut appliance = Appliance::start(&topology, &config)?;
+    let vip = vip(Family::V4, Family::V4);
+    ask(&topology.client, vip)?;
+    let socket = topology.client.enter(|| UdpSocket::bind("0.0.0.0:0"))?.expect("a socket");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..FLOOD {
+                // Refusals of what came before are of no interest.
+                let _ = socket.send_to(&[0; 1000], (FRONT[0], 9));
+            }
+        });
+        (0..50).try_for_each(|_| ask(&topology.client, vip).map(drop))
+    })?;
+    let counters = appliance.counters()?;
+    let (taken, refused) = (count(&counters, "host"), count(&counters, "host_full"));
+    assert!(refused > taken && refused > 1000, "{counters:?}");
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn a_reload_gives_the_host_interface_new_addresses_and_takes_old_ones_away() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let old = Config::new(&topology);
+    let mut new = old.clone();
+    new.ports[0].addresses.extend(["10.0.1.7/24".into(), "2001:db8:1::7/64".into()]);
+    let pings =
+        |address: &str| topology.client.run(&format!("ping -n -c 1 -W 1 {address}")).is_ok();
+    let mut appliance = Appliance::start(&topology, &old)?;
+    let listener = topology.appliance.enter(|| TcpListener::bind((FRONT[0], 2222)))?.expect("ours");
+    let stays = || TcpStream::connect((FRONT[0], 2222));
+    let mut stays = topology.client.enter(stays)?.expect("it listens");
+    for (config, expected) in [(&old, false), (&new, true), (&old, false)] {
+        appliance.reload(config)?;
+        for address in ["10.0.1.7", "2001:db8:1::7"] {
+            assert_eq!(pings(address), expected, "{address}");
+        }
+        assert!(FRONT.iter().all(|address| pings(address)));
+    }
+    let (mut served, _) = listener.accept().expect("it came");
+    stays.write_all(b"still here").expect("it is open");
+    let mut heard = [0; 10];
+    served.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+    served.read_exact(&mut heard).expect("a connection to an address that stays goes on");
+    appliance.stop(Signal::TERM)?;
     Ok(())
 }

@@ -60,14 +60,20 @@ impl Changes {
     fn port(&mut self, old: &Port, new: &Port) {
         let key = |key: &str| format!("port {:?} {key}", new.name);
         self.compare(&key("device"), &old.device, &new.device);
+        self.compare(&key("bond"), &mode(old), &mode(new));
+        self.compare(&key("members"), &members(old), &members(new));
         self.compare(&key("mtu"), &old.mtu, &new.mtu);
         self.compare(&key("vlan"), &old.vlan, &new.vlan);
         self.compare(&key("host_interface"), &old.host_interface, &new.host_interface);
-        // They live on the host interface, which is set up at the start.
-        if !new.host_interface.is_empty() {
-            let text =
-                |port: &Port| port.addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
-            self.compare(&key("addresses"), &text(old), &text(new));
-        }
+        self.compare(&key("host_rate"), &old.host_rate, &new.host_rate);
     }
+}
+
+fn mode(port: &Port) -> String {
+    let mode = port.bond.as_ref().map(|bond| bond.mode.written());
+    mode.and_then(|mode| mode.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn members(port: &Port) -> Vec<String> {
+    port.bond.as_ref().map(|bond| bond.members.clone()).unwrap_or_default()
 }

@@ -93,7 +93,10 @@ fn client_zones(found: &mut Found, old: &Config, new: &Config) {
 
 fn port(found: &mut Found, old: &Port, new: &Port) {
     let mut of_port = Found::default();
+    let text = |port: &Port| port.addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+    of_port.written("addresses", &text(old), &text(new));
     of_port.written("gateways", &old.gateways, &new.gateways);
+    of_port.written("announce_vips", &old.announce_vips, &new.announce_vips);
     of_port.written("icmp_rate", &old.icmp_rate, &new.icmp_rate);
     of_port.written("answer_echo", &old.answer_echo, &new.answer_echo);
     of_port.written("fragment_oversize", &old.fragment_oversize, &new.fragment_oversize);

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use tables::Mac;
 
 use super::{
-    Affinity, CheckProtocol, CheckTarget, Dscp, EncapsulationKind, GreKey, GueVariant, Hugepages,
-    Idle, Persistence, Ports, Profile, Ratio, Role, RuleProtocol, TrackingMode,
+    Affinity, AnnounceVips, BondMode, CheckProtocol, CheckTarget, Dscp, EncapsulationKind, GreKey,
+    GueVariant, Hugepages, Idle, Persistence, Ports, Profile, Ratio, Role, RuleProtocol,
+    TrackingMode,
 };
 
 /// What has a form in the file.
@@ -32,6 +33,8 @@ macro_rules! by_serde {
 }
 by_serde!(
     Affinity,
+    AnnounceVips,
+    BondMode,
     CheckProtocol,
     CheckTarget,
     EncapsulationKind,

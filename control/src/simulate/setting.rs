@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tables::{Mac, PortId};
 
-use crate::model::{Config, Port, Service};
+use crate::model::{AnnounceVips, Config, Port, Service};
 use crate::plan::wiring::Wiring;
 use crate::state::Clock;
 
@@ -63,6 +63,7 @@ fn port() -> Port {
     Port {
         name: Arc::from("simulated"),
         device: String::new(),
+        bond: None,
         addresses: Vec::new(),
         gateways: Vec::new(),
         mtu: 1500,
@@ -71,6 +72,8 @@ fn port() -> Port {
         fragment_oversize: false,
         vlan: 0,
         host_interface: String::new(),
+        host_rate: 0,
+        announce_vips: AnnounceVips::Never,
         neighbours: Vec::new(),
     }
 }

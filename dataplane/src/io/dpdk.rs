@@ -14,8 +14,9 @@ use dpdk::{Mbuf, Mempool, RxQueue, RxTimestamp, TxQueue};
 use tables::PortId;
 
 use super::host::WorkerSide;
-use super::{Frame, Io, Punt};
+use super::{Frame, Io, MAX_PORTS, Punt};
 use crate::batch::{BURST, Batch, Packet};
+use crate::parse;
 use crate::prefetch::prefetch;
 
 /// Drivers with vector receive hand up nothing when asked for fewer.
@@ -43,33 +44,76 @@ impl Frame for Mbuf {
     }
 }
 
-/// One worker's queues on one port.
+/// One worker's queues on one device, and the ports that the device is.
 #[derive(Debug)]
-pub struct PortQueues {
+pub struct DeviceQueues {
     /// Where its frames arrive.
     pub rx: RxQueue,
     /// Where they leave.
     pub tx: TxQueue,
-    /// The way to the port's host interface, if it has one.
+    /// Its ports: one, or one for each VLAN (N-4). What is of none of them is the first one's, whose
+    /// parser drops it by name.
+    pub ports: ArrayVec<Lane, MAX_PORTS>,
+    /// Whether its driver has frames of its own to send and does so only when it is asked to send
+    /// (LACP).
+    pub speaks: bool,
+}
+
+/// One port of a device.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Its number.
+    pub id: PortId,
+    /// Its VLAN, 0: untagged.
+    pub vlan: u16,
+    /// The way to its host interface, if it has one.
     pub host: Option<WorkerSide>,
 }
 
-/// One worker's ports.
+impl DeviceQueues {
+    /// A device that is one port.
+    pub fn one(id: PortId, rx: RxQueue, tx: TxQueue, host: Option<WorkerSide>) -> Self {
+        let ports = [Lane { id, vlan: 0, host }].into_iter().collect();
+        Self { rx, tx, ports, speaks: false }
+    }
+
+    fn lane(&mut self, id: PortId) -> Option<&mut Lane> {
+        self.ports.iter_mut().find(|lane| lane.id == id)
+    }
+}
+
+/// One worker's devices.
 #[derive(Debug)]
 pub struct DpdkIo {
-    ports: Vec<PortQueues>,
+    devices: Vec<DeviceQueues>,
+    /// By port: its device.
+    places: [usize; MAX_PORTS],
     /// Frames of the host are copied into its buffers.
     pool: Mempool,
-    /// The port that is asked first, next time.
+    /// The device that is asked first, next time.
     first: usize,
     /// A frame that [`DpdkIo::stage`] took.
     staged: Option<Packet<Mbuf>>,
 }
 
 impl DpdkIo {
-    /// `ports` in the order of their [`PortId`]s.
-    pub fn new(ports: Vec<PortQueues>, pool: Mempool) -> Self {
-        Self { ports, pool, first: 0, staged: None }
+    /// Devices with their ports, each port once.
+    pub fn new(devices: Vec<DeviceQueues>, pool: Mempool) -> Self {
+        let mut places = [usize::MAX; MAX_PORTS];
+        for (number, device) in devices.iter().enumerate() {
+            for lane in &device.ports {
+                if let Some(place) = places.get_mut(usize::from(lane.id.0)) {
+                    *place = number;
+                }
+            }
+        }
+        Self { devices, places, pool, first: 0, staged: None }
+    }
+
+    #[inline]
+    fn device(&mut self, port: PortId) -> Option<&mut DeviceQueues> {
+        let place = self.places.get(usize::from(port.0))?;
+        self.devices.get_mut(*place)
     }
 
     /// Takes one frame in advance, which the next [`Io::receive`] hands out alone, and returns the
@@ -77,23 +121,21 @@ impl DpdkIo {
     /// set before its packet is handled.
     pub fn stage(&mut self, clock: &RxTimestamp) -> Option<u64> {
         let mut one = ArrayVec::<Mbuf, 1>::new();
-        let ports = self.ports.iter_mut().zip(0..);
-        let port =
-            ports.filter_map(|(p, id)| (p.rx.receive(&mut one, 1) > 0).then_some(id)).next()?;
+        let mut devices = self.devices.iter_mut();
+        let device = devices.find_map(|d| (d.rx.receive(&mut one, 1) > 0).then_some(d))?;
         let frame = one.pop()?;
         let time = clock.of(&frame);
-        self.staged = Some(Packet::new(frame, PortId(port)));
+        self.staged = Some(Packet::new(frame, device.ports.first()?.id));
         Some(time)
     }
 
-    /// Asks the ports in turn, beginning with another one each time.
-    fn receive_from_ports(&mut self, batch: &mut Batch<Mbuf>) {
-        let (before, after) = self.ports.split_at_mut(self.first);
-        let ids = (self.first as u8..).zip(after).chain((0..).zip(before));
-        for (id, port) in ids {
-            receive(&mut port.rx, PortId(id), batch);
+    /// Asks the devices in turn, beginning with another one each time.
+    fn receive_from_devices(&mut self, batch: &mut Batch<Mbuf>) {
+        let (before, after) = self.devices.split_at_mut(self.first);
+        for device in after.iter_mut().chain(before) {
+            receive(device, batch);
         }
-        self.first = if self.first + 1 < self.ports.len() { self.first + 1 } else { 0 };
+        self.first = if self.first + 1 < self.devices.len() { self.first + 1 } else { 0 };
     }
 }
 
@@ -104,14 +146,14 @@ impl Io for DpdkIo {
     fn receive(&mut self, batch: &mut Batch<Mbuf>) {
         match self.staged.take() {
             Some(packet) => batch.0.push(packet),
-            None => self.receive_from_ports(batch),
+            None => self.receive_from_devices(batch),
         }
     }
 
     #[inline]
     fn transmit(&mut self, port: PortId, frames: &mut ArrayVec<Mbuf, BURST>) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.tx.send(frames);
+        if let Some(device) = self.device(port) {
+            device.tx.send(frames);
         }
     }
 
@@ -120,34 +162,59 @@ impl Io for DpdkIo {
     }
 
     fn punt(&mut self, port: PortId, frame: Mbuf) -> Result<(), Punt> {
-        let host = self.ports.get(usize::from(port.0)).and_then(|port| port.host.as_ref());
+        let lane = self.device(port).and_then(|device| device.lane(port));
+        let host = lane.and_then(|lane| lane.host.as_ref());
         host.ok_or(Punt::NoInterface)?.punt(frame.bytes())
     }
 
     fn forward_from_host(&mut self) -> (u64, u64) {
         let pool = &self.pool;
-        let each = self.ports.iter_mut().map(|port| forward_from_host(port, pool));
-        each.fold((0, 0), |sum, port| (sum.0 + port.0, sum.1 + port.1))
+        let each = self.devices.iter_mut().map(|device| forward_from_host(device, pool));
+        each.fold((0, 0), |sum, device| (sum.0 + device.0, sum.1 + device.1))
     }
 }
 
 #[inline]
-fn receive(rx: &mut RxQueue, port: PortId, batch: &mut Batch<Mbuf>) {
+fn receive(device: &mut DeviceQueues, batch: &mut Batch<Mbuf>) {
     let room = batch.0.remaining_capacity();
     if room < SMALLEST_ASK {
         return;
     }
     let mut frames = ArrayVec::<Mbuf, BURST>::new();
-    rx.receive(&mut frames, room);
-    for frame in frames {
-        prefetch(frame.bytes().as_ptr());
-        batch.0.push(Packet::new(frame, port));
+    device.rx.receive(&mut frames, room);
+    match &*device.ports {
+        [only] => batch.0.extend(frames.into_iter().map(|frame| arrived(frame, only.id))),
+        several => batch.0.extend(frames.into_iter().filter_map(|frame| {
+            let port = by_vlan(several, frame.bytes())?;
+            Some(arrived(frame, port))
+        })),
     }
 }
 
-/// At most a burst; returns how many frames went out and how many could not.
-fn forward_from_host(port: &mut PortQueues, pool: &Mempool) -> (u64, u64) {
-    let Some(host) = &port.host else { return (0, 0) };
+#[inline]
+fn arrived(frame: Mbuf, port: PortId) -> Packet<Mbuf> {
+    prefetch(frame.bytes().as_ptr());
+    Packet::new(frame, port)
+}
+
+/// The port of the frame's VLAN; the first one's where no port has it. None: there are no ports.
+fn by_vlan(ports: &[Lane], frame: &[u8]) -> Option<PortId> {
+    let vlan = parse::vlan(frame);
+    ports.iter().find(|lane| lane.vlan == vlan).or(ports.first()).map(|lane| lane.id)
+}
+
+/// At most a burst of each port; returns how many frames went out and how many could not.
+fn forward_from_host(device: &mut DeviceQueues, pool: &Mempool) -> (u64, u64) {
+    let DeviceQueues { tx, ports, speaks, .. } = device;
+    if *speaks {
+        tx.poll();
+    }
+    let hosts = ports.iter().filter_map(|lane| lane.host.as_ref());
+    let each = hosts.map(|host| forward_from(host, tx, pool));
+    each.fold((0, 0), |sum, host| (sum.0 + host.0, sum.1 + host.1))
+}
+
+fn forward_from(host: &WorkerSide, tx: &mut TxQueue, pool: &Mempool) -> (u64, u64) {
     let mut frames = ArrayVec::<Mbuf, BURST>::new();
     let mut dropped = 0;
     for _ in 0..BURST {
@@ -160,7 +227,7 @@ fn forward_from_host(port: &mut PortQueues, pool: &Mempool) -> (u64, u64) {
     if frames.is_empty() {
         return (0, dropped);
     }
-    let sent = port.tx.send(&mut frames) as u64;
+    let sent = tx.send(&mut frames) as u64;
     (sent, dropped + frames.len() as u64)
 }
 

@@ -10,10 +10,9 @@ pub mod pcap;
 use arrayvec::ArrayVec;
 use tables::PortId;
 
-use crate::batch::{BURST, Batch};
+pub use tables::MAX_PORTS;
 
-/// The most ports that one appliance can have.
-pub const MAX_PORTS: usize = 8;
+use crate::batch::{BURST, Batch};
 
 /// A frame's bytes, contiguous, with room in front of them.
 pub trait Frame {

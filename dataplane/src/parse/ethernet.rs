@@ -36,6 +36,12 @@ pub(super) fn payload(bytes: &[u8], port: &Port) -> Result<(Family, usize), Outc
     }
 }
 
+/// The frame's VLAN; 0 where it has none, or is cut within the tag (N-4).
+pub fn vlan(bytes: &[u8]) -> u16 {
+    let ether_type = chunk(bytes, UNTAGGED - 2).map_or(0, |[t0, t1]| be16(*t0, *t1));
+    tag(bytes, ether_type).map_or(0, |(vlan, ..)| vlan)
+}
+
 /// VLAN id, ethertype and where the payload starts. A priority tag has id 0, so it counts as
 /// untagged (N-4).
 #[inline]

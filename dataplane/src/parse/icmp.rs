@@ -71,6 +71,15 @@ pub(super) fn v6(parsed: &mut Parsed, message: &[u8]) {
     note(parsed, kind, message, quoted_v6);
 }
 
+/// Whether a host of this link asks whether we are still there: a neighbour solicitation (RFC 4861,
+/// 7.1.1). Such a question about a VIP is sent to the VIP itself, and is no packet for a backend.
+pub(super) fn asks_neighbour(parsed: &Parsed, message: &[u8], hop_limit: u8) -> bool {
+    const SOLICITATION: u8 = 135;
+    /// No router has passed it on.
+    const FROM_THIS_LINK: u8 = 255;
+    hop_limit == FROM_THIS_LINK && first(parsed, message) == Some(SOLICITATION)
+}
+
 /// The message's type; later fragments have none.
 fn first(parsed: &Parsed, message: &[u8]) -> Option<u8> {
     message.first().copied().filter(|_| parsed.fragment != Fragment::Later)

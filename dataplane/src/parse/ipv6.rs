@@ -51,7 +51,11 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         fault: address::v6(source, destination, *hop_limit).or(fault),
     };
     if class == PacketClass::Icmp {
-        icmp::v6(&mut parsed, payload.get(chain.at..).unwrap_or_default());
+        let message = payload.get(chain.at..).unwrap_or_default();
+        if icmp::asks_neighbour(&parsed, message, *hop_limit) {
+            return Err(Outcome::Host);
+        }
+        icmp::v6(&mut parsed, message);
     }
     Ok(parsed)
 }

@@ -24,6 +24,7 @@ use crate::batch::Batch;
 use crate::io::Frame;
 use crate::prefetch::prefetch;
 
+pub use ethernet::vlan;
 pub use icmp::Icmp;
 pub(crate) use icmp::quoted;
 pub use loop_guard::is_loop;

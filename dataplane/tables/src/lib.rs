@@ -43,7 +43,7 @@ pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
 pub use maglev::{Maglev, MaglevCache, Member};
 pub use outcome::Outcome;
 pub use plan::{ClassPlan, EarlierKeys, PacketClass, Plan};
-pub use port::{Mac, Port, PortId};
+pub use port::{MAX_PORTS, Mac, Port, PortId};
 pub use prefix::PrefixMap;
 pub use publish::{Publisher, Reader};
 pub use rules::{Match, Rule, RuleId, RuleSpec, RuleTable};

@@ -3,6 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// The most ports that one appliance can have.
+pub const MAX_PORTS: usize = 8;
+
 /// A port's number: an index into [`crate::Tables::ports`] and the order of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PortId(pub u8);

@@ -2,6 +2,7 @@
 //! for a missing device are few.
 
 use std::ffi::CString;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -242,9 +243,28 @@ pub(crate) fn interface_is_up(name: &str) -> bool {
     flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0
 }
 
+/// Whether an interface of the kernel has an address of its own: any of IPv4, one of IPv6 that is
+/// not only for the link.
+pub fn has_address(interface: &str) -> bool {
+    const LINK_LOCAL: &str = "20";
+    let list = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    let six = |line: &str| {
+        let mut fields = line.split_whitespace().skip(3);
+        let (scope, _, name) = (fields.next(), fields.next(), fields.next());
+        name == Some(interface) && scope != Some(LINK_LOCAL)
+    };
+    // Only a socket of IPv4 answers this one.
+    let four = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok();
+    let four = four.and_then(|socket| ask_by(&socket, interface, libc::SIOCGIFADDR));
+    four.is_some() || list.lines().any(six)
+}
+
 /// One of the kernel's requests about an interface (netdevice(7)); `None` if it refuses.
 fn ask(name: &str, request: libc::Ioctl) -> Option<libc::ifreq> {
-    let socket = UnixDatagram::unbound().ok()?;
+    ask_by(&UnixDatagram::unbound().ok()?, name, request)
+}
+
+fn ask_by(socket: &impl AsRawFd, name: &str, request: libc::Ioctl) -> Option<libc::ifreq> {
     // SAFETY: integers and bytes, all of which may be zero.
     let mut about: libc::ifreq = unsafe { std::mem::zeroed() };
     let place = about.ifr_name.iter_mut().zip(name.bytes()).take(libc::IFNAMSIZ - 1);
@@ -281,6 +301,12 @@ mod tests {
     fn a_wrong_pci_address_is_named_in_full() {
         let error = Device::parse("fe:1f.7").unwrap().check().unwrap_err();
         assert!(error.to_string().contains("no PCI device at 0000:fe:1f.7"), "{error}");
+    }
+
+    #[test]
+    fn an_interface_with_an_address_is_told_from_one_without() {
+        assert!(has_address("lo"));
+        assert!(!has_address("nope0"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! - [`Mempool`] and [`Mbuf`]: packet buffers, owned, freed on drop;
 //! - [`Port`]: a network device, configured and started; [`RxQueue`] and [`TxQueue`]: its queues,
 //!   each owned by one thread;
+//! - [`BondMode`]: several devices that are one;
 //! - [`device`]: what a port's device string means, and what is checked before DPDK sees it;
 //! - [`hugepages`]: whether there are huge pages, and what to say if not;
 //! - [`Error`]: what was attempted, what DPDK said, and the cure.
@@ -42,6 +43,7 @@
 //! # }
 //! ```
 
+mod bond;
 pub mod device;
 mod eal;
 mod error;
@@ -55,6 +57,7 @@ mod port;
 mod queue;
 mod timestamp;
 
+pub use bond::{BondMode, BondState, MemberState};
 pub use eal::{Eal, EalConfig};
 pub use error::Error;
 pub use hugepages::HugePages;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
-use crate::device::{Device, frame_size, interface_is_up};
+use crate::bond::BondMode;
+use crate::device::{Device, frame_size};
 use crate::error::code;
 use crate::log::Mark;
 use crate::{Eal, Error, Mempool, RxQueue, TxQueue};
@@ -41,7 +42,7 @@ impl Default for PortConfig {
 /// A started port.
 #[derive(Debug)]
 pub struct Port {
-    open: Arc<Open>,
+    pub(crate) open: Arc<Open>,
     queues: Vec<(RxQueue, TxQueue)>,
 }
 
@@ -75,9 +76,13 @@ pub struct PortStats {
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) id: u16,
-    device: String,
+    pub(crate) device: String,
     /// The kernel's interface under it, if there is one.
-    interface: Option<String>,
+    pub(crate) interface: Option<String>,
+    /// How a bond's members work together; `None`: it is no bond.
+    pub(crate) mode: Option<BondMode>,
+    /// The members of a bond; closed after it.
+    pub(crate) members: Vec<Open>,
 }
 
 impl Drop for Open {
@@ -105,7 +110,17 @@ impl Port {
         let device = Device::parse(device)?;
         device.check()?;
         let mtu_is_set = device.check_mtu(config.mtu)?;
-        let open = Arc::new(attach(eal, &device, config)?);
+        Self::set_up(attach(eal, &device, config)?, mtu_is_set, pool, config)
+    }
+
+    /// Configures and starts what is attached.
+    pub(crate) fn set_up(
+        open: Open,
+        mtu_is_set: bool,
+        pool: &Mempool,
+        config: &PortConfig,
+    ) -> Result<Self, Error> {
+        let open = Arc::new(open);
         let info = open.info()?;
         open.configure(&info, config)?;
         if !mtu_is_set {
@@ -151,12 +166,8 @@ impl Port {
     /// # Errors
     /// [`Error::Failed`].
     pub fn link(&self) -> Result<Link, Error> {
-        let mut mbit_per_second = 0;
-        // SAFETY: the port is open; the number is valid to write to.
-        let rc = unsafe { dpdk_sys::shim_link(self.open.id, &raw mut mbit_per_second) };
-        self.open.check(rc, "read its link state")?;
-        let interface = self.open.interface.as_deref();
-        Ok(Link { up: interface.map_or(rc == 1, interface_is_up), mbit_per_second })
+        let link = self.open.dpdk_link()?;
+        Ok(Link { up: self.open.is_up(), ..link })
     }
 
     /// The device's own counters.
@@ -183,7 +194,7 @@ impl Port {
 
 /// Finds the port of a device. A virtual one is made here and not when the EAL starts: the EAL goes
 /// on without a virtual device that fails, and says nothing.
-fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result<Open, Error> {
+pub(crate) fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result<Open, Error> {
     let mark = Mark::now();
     let mut rc = 0;
     if let Device::Virtual { .. } = device {
@@ -198,13 +209,23 @@ fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result<Open, Erro
     }
     if rc == 0 {
         let interface = device.interface().map(str::to_owned);
-        return Ok(Open { id, device: device.text().into(), interface });
+        let (device, members) = (device.text().into(), Vec::new());
+        return Ok(Open { id, device, interface, mode: None, members });
     }
     let (reason, cure) = (code(rc), device.cure());
     Err(Error::Attach { device: device.text().into(), reason, cure, log: mark.since() })
 }
 
 impl Open {
+    /// The state of its link as its driver sees it.
+    pub(crate) fn dpdk_link(&self) -> Result<Link, Error> {
+        let mut mbit_per_second = 0;
+        // SAFETY: the port is open; the number is valid to write to.
+        let rc = unsafe { dpdk_sys::shim_link(self.id, &raw mut mbit_per_second) };
+        self.check(rc, "read its link state")?;
+        Ok(Link { up: rc == 1, mbit_per_second })
+    }
+
     fn info(&self) -> Result<rte_eth_dev_info, Error> {
         let mut info = MaybeUninit::<rte_eth_dev_info>::zeroed();
         // SAFETY: the port is attached; `info` is valid to write to.
@@ -218,7 +239,8 @@ impl Open {
         let (workers, max) = (config.queues, info.max_rx_queues.min(info.max_tx_queues));
         if workers > max {
             let device = self.device.clone();
-            let cure = Device::parse(&device)?.more_queues(workers, max);
+            let cure =
+                Device::parse(&device).map(|d| d.more_queues(workers, max)).unwrap_or_default();
             return Err(Error::TooFewQueues { device, max, workers, cure });
         }
         let conf = device_conf(info, config);
@@ -301,6 +323,6 @@ fn device_conf(info: &rte_eth_dev_info, config: &PortConfig) -> rte_eth_conf {
     conf
 }
 
-fn c_string(text: &str) -> CString {
+pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }

@@ -77,6 +77,13 @@ impl TxQueue {
         frames.drain(..usize::from(sent)).for_each(std::mem::forget);
         sent.into()
     }
+
+    /// Lets the driver send what it has itself. A bond speaks LACP only when it is asked to send,
+    /// and wants to be asked every 100 ms.
+    #[inline]
+    pub fn poll(&mut self) {
+        self.send(&mut ArrayVec::<Mbuf, 1>::new());
+    }
 }
 
 /// Makes what a driver handed up an [`Mbuf`] by its invariant, free of what the driver noted.

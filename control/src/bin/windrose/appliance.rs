@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use control::admin::request::Stage;
-use control::host::HostInterface;
 use control::model::Config;
 use control::plan::wiring::Wiring;
 use control::reload::Controller;
@@ -14,19 +13,21 @@ use control::state::Clock;
 use dataplane::icmp::PathMtus;
 use dpdk::Launched;
 use tables::publish::Publisher;
-use tables::{Counters, Mac, Tables, Tick};
+use tables::{Counters, Tables, Tick};
 
 use crate::admin::{Admin, Claimed, Surroundings};
 use crate::background::Background;
+use crate::beats::Beats;
 use crate::claim::Claim;
 use crate::counters::Summary;
 use crate::ending::{self, Ending};
 use crate::events::{Event, Events};
 use crate::failure::Failure;
-use crate::host;
+use crate::host::Hosts;
 use crate::lag::Lag;
 use crate::logging::Log;
 use crate::ports::{self, Ports};
+use crate::quiet::Quiet;
 use crate::rounds::Rounds;
 use crate::service::{Manager, Stalled};
 use crate::tunnel_errors::TunnelErrors;
@@ -48,11 +49,13 @@ pub(crate) struct Appliance {
     start: Instant,
     stop: Arc<AtomicBool>,
     workers: Vec<Launched<()>>,
-    hosts: Vec<HostInterface>,
+    hosts: Hosts,
+    beats: Beats,
     tunnels: TunnelErrors,
     watch: Watch,
     background: Background,
     manager: Manager,
+    _quiet: Quiet,
     _claims: Vec<Claim>,
 }
 
@@ -70,7 +73,8 @@ impl Appliance {
         background: Background,
     ) -> Result<Self, Failure> {
         let socket = Claimed::of(&config)?;
-        let Ports { eal, pool, queues, macs, watch, claims } = ports::open(&config)?;
+        let Ports { eal, pool, devices, macs, watch, claims } = ports::open(&config)?;
+        let quiet = Quiet::under(&config);
         let start = Instant::now();
         let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
         let config = Arc::new(config);
@@ -81,7 +85,7 @@ impl Appliance {
         tracing::info!(generation = tables.generation, "tables published");
         let newest = Arc::new(tables);
         let publisher = Publisher::new(Arc::clone(&newest), Self::RETIRED);
-        let (to_workers, hosts) = hosts(&config, &macs)?;
+        let (hosts, to_workers) = Hosts::start(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
         let counters = Arc::new(Counters::new(eal.workers()));
         let connections = workers::connections(&config).map_err(Failure::Connections)?;
@@ -100,7 +104,7 @@ impl Appliance {
             start,
             stop: &stop,
         };
-        let workers = crew.launch(queues, &publisher, events)?;
+        let workers = crew.launch(devices, &publisher, events)?;
         let around = Surroundings {
             start,
             file,
@@ -127,10 +131,12 @@ impl Appliance {
             stop,
             workers,
             hosts,
+            beats: Beats::default(),
             tunnels,
             watch,
             background,
             manager,
+            _quiet: quiet,
             _claims: claims,
         })
     }
@@ -174,6 +180,7 @@ impl Appliance {
             let before = Arc::clone(self.controller.state());
             let reloaded = self.controller.reload(&new.config, self.start.elapsed());
             new.end(before, reloaded.map(|tables| self.publish(Arc::new(tables))));
+            self.hosts.set_addresses(self.controller.state().config());
         }
         answered.tell();
     }
@@ -196,7 +203,10 @@ impl Appliance {
     fn look_after(&mut self) {
         let now = self.start.elapsed();
         self.publisher.collect();
-        self.watch.look();
+        self.hosts.announce_again(&self.watch.look());
+        self.beats.look(self.counters.steps(), now);
+        let (generation, able) = (self.publisher.current().generation, !self.beats.stand_still());
+        self.hosts.announce(self.controller.state(), generation, able);
         if let Some(notice) = self.lag.observe(self.publisher.held_back(), now) {
             notice.log();
         }
@@ -217,6 +227,7 @@ impl Appliance {
     fn print(&self) {
         say::out(Summary { counters: &self.counters, losses: &self.watch });
         say::out(self.rounds.summary(self.start.elapsed()));
+        self.watch.states().iter().for_each(say::out);
     }
 
     /// Newer Tables replace those that still wait: changes merge (D-5).
@@ -258,19 +269,4 @@ impl Appliance {
         say::out(Summary { counters: &self.counters, losses: &self.watch });
         ending
     }
-}
-
-/// The host interfaces, and each port's way to its own.
-fn hosts(
-    config: &Config,
-    macs: &[Mac],
-) -> Result<(Vec<Option<dataplane::io::host::WorkerSide>>, Vec<HostInterface>), Failure> {
-    let mut sides = Vec::new();
-    let mut interfaces = Vec::new();
-    for (port, mac) in config.ports.iter().zip(macs) {
-        let started = host::start(port, *mac)?;
-        sides.push(started.as_ref().map(|(side, _)| side.clone()));
-        interfaces.extend(started.map(|(_, interface)| interface));
-    }
-    Ok((sides, interfaces))
 }

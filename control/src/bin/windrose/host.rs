@@ -1,7 +1,11 @@
 //! Each port's host interface, and the queues between it and the workers.
 
+use std::collections::BTreeSet;
+
+use control::host::announce::who;
 use control::host::{Frames, HostConfig, HostError, HostInterface};
-use control::model::Port;
+use control::model::{Config, Port};
+use control::state::State;
 use dataplane::io::host::{HostSide, WorkerSide, queues};
 use tables::Mac;
 
@@ -11,11 +15,63 @@ const FRAMES: usize = 512;
 /// An Ethernet header and a VLAN tag.
 const LINK_HEADER: usize = 18;
 
+/// The host interfaces, by port.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    interfaces: Vec<Option<HostInterface>>,
+    /// The Tables that what they announce is of, and whether the workers could take what comes.
+    announced: Option<(u64, bool)>,
+}
+
+impl Hosts {
+    /// Starts every port's host interface, if it has one, and gives each port's way to it.
+    pub(crate) fn start(
+        config: &Config,
+        macs: &[Mac],
+    ) -> Result<(Self, Vec<Option<WorkerSide>>), HostError> {
+        let mut interfaces = Vec::new();
+        let mut ways = Vec::new();
+        for (port, mac) in config.ports.iter().zip(macs) {
+            let started = start(port, *mac)?;
+            ways.push(started.as_ref().map(|(way, _)| way.clone()));
+            interfaces.push(started.map(|(_, interface)| interface));
+        }
+        Ok((Self { interfaces, announced: None }, ways))
+    }
+
+    /// Gives each the addresses that its port now has.
+    pub(crate) fn set_addresses(&mut self, config: &Config) {
+        for (interface, port) in self.interfaces.iter_mut().zip(&config.ports) {
+            let Some(interface) = interface else { continue };
+            if let Err(error) = interface.set_addresses(&port.addresses) {
+                tracing::error!("{error}; the next reload tries again");
+            }
+        }
+    }
+
+    /// Answers for the VIPs that the ports have on link, if the workers can take what comes. Cheap
+    /// where nothing has changed: no new generation of Tables, no other worker.
+    pub(crate) fn announce(&mut self, state: &State, generation: u64, able: bool) {
+        if self.announced.replace((generation, able)) == Some((generation, able)) {
+            return;
+        }
+        let config = state.config();
+        for (interface, port) in self.interfaces.iter().zip(&config.ports) {
+            let Some(interface) = interface else { continue };
+            let vips = if able { who::vips(config, state, port) } else { BTreeSet::default() };
+            interface.announce(vips);
+        }
+    }
+
+    /// Tells the segments of these ports of all addresses again.
+    pub(crate) fn announce_again(&self, ports: &[usize]) {
+        let interfaces = ports.iter().filter_map(|port| self.interfaces.get(*port)?.as_ref());
+        interfaces.for_each(HostInterface::announce_again);
+    }
+}
+
 /// Starts the host interface of a port, if it has one.
-pub(crate) fn start(
-    port: &Port,
-    mac: Mac,
-) -> Result<Option<(WorkerSide, HostInterface)>, HostError> {
+fn start(port: &Port, mac: Mac) -> Result<Option<(WorkerSide, HostInterface)>, HostError> {
     if port.host_interface.is_empty() {
         return Ok(None);
     }
@@ -24,7 +80,9 @@ pub(crate) fn start(
         name: port.host_interface.clone(),
         mac: mac.0,
         mtu: port.mtu,
+        vlan: port.vlan,
         addresses: port.addresses.clone(),
+        rate: port.host_rate,
     };
     Ok(Some((workers, HostInterface::start(&config, Queues(host))?)))
 }

@@ -14,7 +14,7 @@ use control::state::Clock;
 use dataplane::encap::Identifiers;
 use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
-use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::dpdk::{DeviceQueues, DpdkIo};
 use dataplane::io::pcap::{self, CaptureError};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::worker::Worker;
@@ -171,7 +171,8 @@ fn open(eal: &Eal, device: &str) -> Result<(DpdkIo, Mac), Failure> {
     let pool = Mempool::new(eal, "frames", &pcap::POOL)?;
     let mut port = Port::open(eal, device, &pool, &PortConfig::default())?;
     let mac = Mac(port.mac()?);
-    let queues = port.split().into_iter().map(|(rx, tx)| PortQueues { rx, tx, host: None });
+    let queues =
+        port.split().into_iter().map(|(rx, tx)| DeviceQueues::one(PortId(0), rx, tx, None));
     Ok((DpdkIo::new(queues.collect(), pool), mac))
 }
 

@@ -5,47 +5,114 @@ use std::fmt::{Display, Formatter, Result};
 use std::sync::Arc;
 
 use control::admin::picture::Link;
-use dpdk::{Port, PortStats};
+use dpdk::{BondState, Port, PortStats};
+use tables::Mac;
 
-/// The ports, watched.
+/// The devices, watched.
 pub(crate) struct Watch(Vec<Watched>);
 
 struct Watched {
-    name: Arc<str>,
-    port: Port,
+    /// The place and the name in the file of each of its ports.
+    ports: Vec<(usize, Arc<str>)>,
+    device: Port,
     /// `None`: not asked yet.
     up: Option<bool>,
 }
 
-impl Watch {
-    /// Watches ports by their names in the file.
-    pub(crate) fn new(ports: impl IntoIterator<Item = (Arc<str>, Port)>) -> Self {
-        let watched = |(name, port)| Watched { name, port, up: None };
-        Self(ports.into_iter().map(watched).collect())
-    }
+/// How a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceState {
+    /// The names of its ports in the file.
+    pub ports: Vec<Arc<str>>,
+    /// Whether its link is up; of a bond: any member's.
+    pub up: bool,
+    /// Mode, members, who carries traffic; `None`: it is no bond.
+    pub bond: Option<BondState>,
+}
 
-    /// Logs every link that has come up or gone down since the last look.
-    pub(crate) fn look(&mut self) {
-        for watched in &mut self.0 {
-            let up = watched.port.link().is_ok_and(|link| link.up);
-            match watched.up.replace(up) {
-                Some(before) if before == up => {}
-                None if up => {}
-                _ if up => tracing::info!(port = %watched.name, "link is up"),
-                _ => tracing::warn!(port = %watched.name, "link is down: nothing arrives"),
-            }
+/// A bond, a line for each member; nothing for other devices.
+impl Display for DeviceState {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Some(bond) = &self.bond else { return Ok(()) };
+        writeln!(f, "bond of {}: {:?}", self.ports.join("+"), bond.mode)?;
+        for member in &bond.members {
+            let link = if member.up { "link up" } else { "link down" };
+            let active = if member.active { ", carries traffic" } else { "" };
+            let partner = member.partner.map(|mac| format!(", LACP with {}", Mac(mac)));
+            writeln!(f, "  {}: {link}{active}{}", member.device, partner.unwrap_or_default())?;
         }
+        Ok(())
     }
 }
 
 impl Watch {
-    /// What every port reports now, in the order of the file.
+    /// Watches devices by their ports.
+    pub(crate) fn new(devices: impl IntoIterator<Item = (Vec<(usize, Arc<str>)>, Port)>) -> Self {
+        let watched = |(ports, device)| Watched { ports, device, up: None };
+        Self(devices.into_iter().map(watched).collect())
+    }
+
+    /// Logs every link that has come up or gone down since the last look, and moves bonds off a
+    /// dead member. Returns the places of the ports whose segment has to be told of us again.
+    pub(crate) fn look(&mut self) -> Vec<usize> {
+        let changed = self.0.iter_mut().filter_map(|watched| watched.look().then_some(&*watched));
+        changed.flat_map(|watched| watched.ports.iter().map(|(place, _)| *place)).collect()
+    }
+
+    /// What every port reports now, in the order of the file. What a device lost that is several
+    /// ports is told of the first.
     pub(crate) fn links(&self) -> Vec<Link> {
-        let link = |watched: &Watched| Link {
-            up: watched.up,
-            losses: losses(&watched.port.stats().unwrap_or_default()).into(),
+        let mut links: Vec<_> = self.0.iter().flat_map(Watched::links).collect();
+        links.sort_by_key(|(place, _)| *place);
+        links.into_iter().map(|(_, link)| link).collect()
+    }
+
+    /// How the devices are now.
+    pub(crate) fn states(&self) -> Vec<DeviceState> {
+        let state = |watched: &Watched| DeviceState {
+            ports: watched.ports.iter().map(|(_, name)| Arc::clone(name)).collect(),
+            up: watched.is_up(),
+            bond: watched.device.bond(),
         };
-        self.0.iter().map(link).collect()
+        self.0.iter().map(state).collect()
+    }
+}
+
+impl Watched {
+    fn is_up(&self) -> bool {
+        self.device.link().is_ok_and(|link| link.up)
+    }
+
+    /// Whether the way to the segment is another one now.
+    fn look(&mut self) -> bool {
+        let moved = self.device.tend();
+        if let Some(member) = moved {
+            tracing::warn!(port = %self.name(), "the bond goes on over {member}");
+        }
+        let (moved, up) = (moved.is_some(), self.is_up());
+        let before = self.up.replace(up);
+        if before == Some(up) || before.is_none() && up {
+            return moved;
+        }
+        if up {
+            tracing::info!(port = %self.name(), "link is up");
+        } else {
+            tracing::warn!(port = %self.name(), "link is down: nothing arrives");
+        }
+        up
+    }
+
+    fn links(&self) -> Vec<(usize, Link)> {
+        let mut lost = losses(&self.device.stats().unwrap_or_default()).to_vec();
+        let link = |(place, _): &(usize, _)| {
+            (*place, Link { up: self.up, losses: std::mem::take(&mut lost) })
+        };
+        self.ports.iter().map(link).collect()
+    }
+
+    fn name(&self) -> String {
+        let names: Vec<_> = self.ports.iter().map(|(_, name)| &**name).collect();
+        names.join("+")
     }
 }
 
@@ -53,9 +120,9 @@ impl Watch {
 impl Display for Watch {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         for watched in &self.0 {
-            let stats = watched.port.stats().unwrap_or_default();
+            let stats = watched.device.stats().unwrap_or_default();
             for (what, count) in losses(&stats).into_iter().filter(|(_, count)| *count > 0) {
-                writeln!(f, "  {:<24} {count:>12}", format!("{}: {what}", watched.name))?;
+                writeln!(f, "  {:<24} {count:>12}", format!("{}: {what}", watched.name()))?;
             }
         }
         Ok(())

@@ -4,23 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use arrayvec::ArrayVec;
 use control::model::{self, Config, Hugepages};
 use dataplane::encap::Identifiers;
 use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::idle::Idle;
-use dataplane::io::dpdk::{DpdkIo, PortQueues};
+use dataplane::io::dpdk::{DeviceQueues, DpdkIo, Lane};
 use dataplane::io::host::WorkerSide;
 use dataplane::track::{
     ConnectionTable, InsertLimit, Interleaved, Memory, Pages, TableKey, Tracker,
 };
 use dataplane::worker::Worker;
-use dpdk::{Eal, Launched, Mempool, RxQueue, TxQueue};
+use dpdk::{Eal, Launched, Mempool};
 use tables::publish::{Publisher, Reader};
-use tables::{Counters, Tables, Tick};
+use tables::{Counters, MAX_PORTS, PortId, Tables, Tick};
 
 use crate::events::Events;
-use crate::ports;
+use crate::ports::{self, OpenDevice};
 
 /// What all workers share.
 pub(crate) struct Crew<'a> {
@@ -40,32 +41,42 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Launches every worker. `queues` are by port, then by worker.
+    /// Launches every worker with its queues on every device.
     pub(crate) fn launch(
         &self,
-        queues: Vec<Vec<(RxQueue, TxQueue)>>,
+        devices: Vec<OpenDevice>,
         publisher: &Publisher<Tables>,
         events: &Events,
     ) -> Result<Vec<Launched<()>>, dpdk::Error> {
-        let mut ports: Vec<_> = queues.into_iter().map(Vec::into_iter).collect();
+        let mut devices: Vec<_> = devices.into_iter().map(|d| self.pairs(d)).collect();
         let mut launched = Vec::new();
         for number in 0..self.eal.workers() {
             let reader = publisher.reader(format!("worker {number}"));
-            let own = ports.iter_mut().filter_map(Iterator::next).collect();
+            let own = devices.iter_mut().filter_map(Iterator::next).collect();
             launched.push(self.launch_one(number, own, reader, events)?);
         }
         Ok(launched)
     }
 
+    /// Each worker's part of a device.
+    fn pairs(&self, device: OpenDevice) -> impl Iterator<Item = DeviceQueues> + use<> {
+        let OpenDevice { queues, ports, speaks } = device;
+        let host = |id: PortId| self.hosts.get(usize::from(id.0)).cloned().flatten();
+        let lanes = ports.into_iter().map(|(id, vlan)| Lane { id, vlan, host: host(id) });
+        let ports: ArrayVec<_, MAX_PORTS> = lanes.take(MAX_PORTS).collect();
+        let pair = move |(rx, tx)| DeviceQueues { rx, tx, ports: ports.clone(), speaks };
+        queues.into_iter().map(pair)
+    }
+
     fn launch_one(
         &self,
         number: usize,
-        queues: Vec<(RxQueue, TxQueue)>,
+        devices: Vec<DeviceQueues>,
         reader: Reader<Tables>,
         events: &Events,
     ) -> Result<Launched<()>, dpdk::Error> {
         let mut worker = Worker {
-            io: DpdkIo::new(self.ports(queues), *self.pool),
+            io: DpdkIo::new(devices, *self.pool),
             tables: reader,
             fragments: Fragments::new(Arc::clone(&self.fragments)),
             tracker: Tracker::new(Arc::clone(&self.connections), self.limit),
@@ -82,11 +93,6 @@ impl Crew<'_> {
             let _end = end;
             dataplane::run::run(&mut worker, start, idle, &stop);
         })
-    }
-
-    fn ports(&self, queues: Vec<(RxQueue, TxQueue)>) -> Vec<PortQueues> {
-        let ports = queues.into_iter().zip(self.hosts);
-        ports.map(|((rx, tx), host)| PortQueues { rx, tx, host: host.clone() }).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 mod address;
 mod backends;
 mod dataplane;
+mod devices;
 mod direct;
 mod encapsulation;
 mod failover;
@@ -23,6 +24,8 @@ mod service;
 mod timeouts;
 mod zones;
 
+use tables::MAX_PORTS;
+
 use super::environment::Environment;
 use super::file::File;
 use super::report::Report;
@@ -32,12 +35,9 @@ use crate::model::{Admin, Config};
 /// Ids of services and rules have 16 bits.
 const MOST_SERVICES: usize = 65_535;
 
-/// Port ids have 8 bits.
-const MOST_PORTS: usize = 255;
-
 /// Checks the whole file.
 pub(super) fn config(file: &File, environment: &Environment, report: &mut Report<'_>) -> Config {
-    limit(&file.port, "[[port]]", MOST_PORTS, report);
+    limit(&file.port, "[[port]]", MAX_PORTS, report);
     limit(&file.service, "[[service]]", MOST_SERVICES, report);
     limit(&file.forwarding_rule, "[[forwarding_rule]]", MOST_SERVICES, report);
     later::warnings(file, report);

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::address::{self, family, is_link_local};
+use super::devices::{self, Devices};
 use super::names::Unique;
 use crate::config::field::Field;
 use crate::config::file::dataplane::Port;
@@ -19,13 +20,13 @@ const LONGEST_INTERFACE: usize = 15;
 
 pub(super) fn check(raw: &[Field<Port>], report: &mut Report<'_>) -> Vec<model::Port> {
     let mut names = Unique::new("another port has this name", "allowed: each name once");
-    let mut devices = Unique::new("another port has this device", "allowed: each device once");
+    let mut devices = Devices::of(raw);
     let mut taken = Unique::new("another port has this address", "allowed: each address once");
     let mut hosts = Unique::new("another port has this interface", "allowed: each interface once");
     for port in raw {
         report.enter(format!("port {:?}", port.name.0));
         names.check(&port.name, report);
-        devices.check(&port.device, report);
+        devices.check(port, report);
         if !port.host_interface.is_empty() {
             hosts.check(&port.host_interface, report);
         }
@@ -39,10 +40,6 @@ pub(super) fn check(raw: &[Field<Port>], report: &mut Report<'_>) -> Vec<model::
 }
 
 fn one(port: &Port, report: &mut Report<'_>) {
-    if port.device.trim().is_empty() {
-        let allowed = "allowed: a PCI address such as \"0000:01:00.0\", or a vdev such as \"net_af_packet0,iface=eth1\"";
-        report.refuse(&port.device, "no device", allowed);
-    }
     addresses(port, report);
     gateways(port, report);
     neighbours(port, report);
@@ -144,6 +141,7 @@ fn model(raw: &Field<Port>) -> model::Port {
     model::Port {
         name: raw.name.0.as_str().into(),
         device: raw.device.value.clone(),
+        bond: devices::bond(raw),
         addresses: raw.addresses.iter().map(|a| a.value).collect(),
         gateways: raw.gateways.iter().map(|g| g.value).collect(),
         mtu: raw.mtu.get(),
@@ -152,6 +150,8 @@ fn model(raw: &Field<Port>) -> model::Port {
         fragment_oversize: *raw.fragment_oversize,
         vlan: raw.vlan.get(),
         host_interface: raw.host_interface.value.clone(),
+        host_rate: raw.host_rate.get(),
+        announce_vips: *raw.announce_vips,
         neighbours: raw.neighbours.0.iter().map(|(a, mac)| (a.value, *mac)).collect(),
     }
 }

@@ -10,7 +10,7 @@ use crate::config::table::config_table;
 use crate::config::value::mixed::Neighbours;
 use crate::config::value::number::Int;
 use crate::config::value::text::{Bytes, Name};
-use crate::model::{Hugepages, Idle};
+use crate::model::{AnnounceVips, BondMode, Hugepages, Idle};
 
 config_table! {
     /// What belongs to the process.
@@ -43,8 +43,12 @@ config_table! {
     "port" struct Port {
         /// Its name in logs and metrics.
         required name: Name = "unnamed",
-        /// A PCI address or a DPDK vdev string.
+        /// A PCI address or a DPDK vdev string; with `members` a name for the bond. Several ports may share one, each with a `vlan` of its own.
         required device: String = "",
+        /// What the device is made of, if it is a bond: PCI addresses or DPDK vdev strings, the preferred one first. One of the ports that share it says so.
+        default members: Vec<Field<String>> = [],
+        /// Which members of a bond carry traffic.
+        optional bond: BondMode,
         /// Its own addresses, each with the prefix that is on link.
         default addresses: Vec<Field<IpNet>> = [],
         /// Next hops for what is not on link, at most one per family.
@@ -61,6 +65,10 @@ config_table! {
         default vlan: Int<0, 4_094> = 0,
         /// Name of the host's interface for what is for no rule; empty: none.
         default host_interface: String = "",
+        /// Frames a second that are taken for the host interface; beyond it they are dropped by name, so that a flood costs the workers a bounded share of their time.
+        default host_rate: Int<1, 10_000_000> = 50_000,
+        /// Whether VIPs inside the prefixes of `addresses` are answered for: ARP and neighbour discovery.
+        default announce_vips: AnnounceVips = "always",
         /// Static neighbours: address = Ethernet address.
         default neighbours: Neighbours = {},
     }

@@ -40,6 +40,8 @@ macro_rules! choices {
 
 use crate::config::file;
 choices!(
+    crate::model::AnnounceVips,
+    crate::model::BondMode,
     crate::model::Hugepages,
     crate::model::Idle,
     crate::model::Affinity,

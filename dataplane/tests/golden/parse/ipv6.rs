@@ -27,6 +27,12 @@ fn ipv6_headers() {
         ("TCP", tcp6(), Reads(Tcp, Whole)),
         ("UDP", udp6(), Reads(Udp, Whole)),
         ("ICMPv6", icmp6(), Reads(Icmp, Whole)),
+        (
+            "a neighbour of this link asks",
+            with(icmp6(), &[(21, 255), (54, 135)]),
+            Ends(Outcome::Host),
+        ),
+        ("the same from afar", with(icmp6(), &[(21, 254), (54, 135)]), Reads(Icmp, Whole)),
         ("ICMP in IPv6", with(icmp6(), &[(20, 1)]), Reads(Other, Whole)),
         ("version 4 inside", with(tcp6(), &[(14, 0x45)]), Ends(Outcome::MalformedIp)),
         ("header cut", cut(tcp6(), 53), Ends(Outcome::MalformedIp)),

@@ -1,22 +1,18 @@
 //! A network namespace with one veth pair.
 
-use std::process::Command;
+#[path = "namespace.rs"]
+mod namespace;
+
 use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
 use dpdk::{Mbuf, RxQueue};
+use namespace::{ip, new_namespace};
 
-fn ip(arguments: &str) {
-    let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip runs");
-    assert!(status.success(), "ip {arguments}");
-}
-
-/// Moves this thread, and so all that it starts, into a new network namespace, where `lb0` is
+/// Such a namespace, where `lb0` is
 /// joined to `peer0`, which has 10.0.0.1 and takes 10.0.0.2 to be on `lb0`. False without root.
 pub(crate) fn veth_pair(mtu: u16) -> bool {
-    // SAFETY: has no precondition.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        println!("skipped: a network namespace needs root");
+    if !new_namespace() {
         return false;
     }
     ip(&format!("link add lb0 mtu {mtu} type veth peer name peer0 mtu {mtu}"));

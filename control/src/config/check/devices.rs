@@ -1,0 +1,126 @@
+//! `device`, `members` and `bond` of `[[port]]`: each device is driven once, by one port for each
+//! VLAN (N-4).
+
+use std::collections::HashSet;
+
+use super::names::Unique;
+use crate::config::field::Field;
+use crate::config::file::dataplane::Port;
+use crate::config::report::Report;
+use crate::model::{Bond, BondMode};
+
+const ALLOWED: &str = "allowed: a PCI address such as \"0000:01:00.0\", or a vdev such as \"net_af_packet0,iface=eth1\"";
+
+/// DPDK's limit.
+const MOST_MEMBERS: usize = 8;
+
+/// DPDK's limit on a device's name, less what goes in front of it.
+const LONGEST_NAME: usize = 32;
+
+/// All that were seen.
+pub(super) struct Devices {
+    vlans: Unique<(String, u16)>,
+    members: Unique<String>,
+    /// Ports' own devices.
+    own: HashSet<String>,
+    bonds: Unique<String>,
+}
+
+impl Devices {
+    /// For these ports.
+    pub(super) fn of(ports: &[Field<Port>]) -> Self {
+        Self {
+            vlans: Unique::new(
+                "another port has this device and this vlan",
+                "allowed: each device once, or once for each vlan",
+            ),
+            members: Unique::new("this device is a member already", "allowed: each device once"),
+            own: ports.iter().map(|port| port.device.value.clone()).collect(),
+            bonds: Unique::new(
+                "another port gives the members of this bond",
+                "give them once, in any one of its ports",
+            ),
+        }
+    }
+
+    pub(super) fn check(&mut self, port: &Port, report: &mut Report<'_>) {
+        if port.device.trim().is_empty() {
+            report.refuse(&port.device, "no device", ALLOWED);
+        }
+        if port.vlan.is_sound() {
+            let key = (port.device.value.clone(), port.vlan.get());
+            self.vlans.check_as(&port.device, key, report);
+        }
+        for member in &port.members.value {
+            self.member(member, report);
+        }
+        bonded(port, report);
+        if !port.members.is_empty() {
+            self.bonds.check(&port.device, report);
+        }
+    }
+
+    fn member(&mut self, member: &Field<String>, report: &mut Report<'_>) {
+        if is_name(member) || member.trim().is_empty() {
+            report.refuse(member, "not a device", ALLOWED);
+        }
+        if self.own.contains(&member.value) {
+            report.refuse(member, "a port of its own has this device", "allowed: each device once");
+        }
+        self.members.check(member, report);
+    }
+}
+
+/// What a bond needs, and what only a bond may have.
+fn bonded(port: &Port, report: &mut Report<'_>) {
+    let members = &port.members;
+    match (members.len(), &port.bond) {
+        (0, Some(bond)) => {
+            report.refuse(bond, "without members", "give members = [\"DEVICE\", \"DEVICE\"]");
+        }
+        (0, None) => {}
+        (1, _) => report.refuse(members, "one member", "allowed: 2 to 8 devices"),
+        (_, None) => {
+            let allowed = "give bond = \"lacp\", \"active-backup\" or \"balance-xor\"";
+            report.refuse(members, "without bond", allowed);
+        }
+        (MOST_MEMBERS.., _) if members.len() > MOST_MEMBERS => {
+            report.refuse(members, "too many members", "allowed: 2 to 8 devices");
+        }
+        _ => {}
+    }
+    if !members.is_empty() && !is_name(&port.device) {
+        let allowed = "with members, device is a name for the bond, for example \"bond0\": up to 32 letters, digits, \"-\" and \"_\"";
+        report.refuse(&port.device, "not a name for a bond", allowed);
+    }
+    unnoticed(port, report);
+}
+
+/// Drivers on interfaces of the kernel take the link for always up.
+fn unnoticed(port: &Port, report: &mut Report<'_>) {
+    let on_kernel = |member: &&Field<String>| member.starts_with("net_af_");
+    let balanced = port.bond.as_ref().filter(|bond| ***bond == BondMode::BalanceXor);
+    if let (Some(bond), Some(member)) = (balanced, port.members.iter().find(on_kernel)) {
+        let message = format!(
+            "bond = \"balance-xor\": the driver of {} does not notice a cut link, so that its share of the packets would be lost",
+            member.split(',').next().unwrap_or_default()
+        );
+        report.warn(bond.span.clone(), message, "use \"lacp\" or \"active-backup\" with it");
+    }
+}
+
+/// Whether it can name a bond: nothing that DPDK would take for a device of its own.
+fn is_name(text: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !text.is_empty()
+        && text.len() <= LONGEST_NAME
+        && text.chars().all(good)
+        && !text.starts_with("net_")
+}
+
+/// The bond that a port describes.
+pub(super) fn bond(port: &Port) -> Option<Bond> {
+    let members: Vec<_> = port.members.iter().map(|member| member.value.clone()).collect();
+    let mode = port.bond.as_ref().map(|bond| **bond).unwrap_or_default();
+    (!members.is_empty()).then_some(Bond { mode, members })
+}

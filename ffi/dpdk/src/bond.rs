@@ -1,0 +1,198 @@
+//! Several devices that are one: DPDK's net_bonding.
+//!
+//! What it does not do by itself, found by trial:
+//!
+//! - It sends and receives LACP only inside the bursts of its user, and gives the other end up when
+//!   it is not polled for 100 ms: see [`TxQueue::poll`](crate::TxQueue::poll).
+//! - It learns of a cut link from its members' drivers. Those on interfaces of the kernel say that
+//!   a link is always up, so that [`Port::tend`] has to look.
+
+use crate::device::{Device, interface_is_up};
+use crate::error::code;
+use crate::log::Mark;
+use crate::port::{Open, PortConfig, attach, c_string};
+use crate::{Eal, Error, Mempool, Port};
+
+/// Which members carry traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BondMode {
+    /// Those that the other end takes, by IEEE 802.1AX.
+    Lacp,
+    /// One at a time.
+    ActiveBackup,
+    /// All whose link is up, by addresses and ports.
+    BalanceXor,
+}
+
+/// How a bond is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BondState {
+    /// Which members carry traffic.
+    pub mode: BondMode,
+    /// Its members, in the order in which they were given.
+    pub members: Vec<MemberState>,
+}
+
+/// How one member is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberState {
+    /// As configured.
+    pub device: String,
+    /// Whether its link is up.
+    pub up: bool,
+    /// Whether it carries traffic.
+    pub active: bool,
+    /// The Ethernet address of the other end's system, if it speaks LACP.
+    pub partner: Option<[u8; 6]>,
+}
+
+impl Port {
+    /// Opens several devices as one, which is called `name` (letters, digits, `-` and `_`, up to
+    /// 32). It has the first member's Ethernet address.
+    ///
+    /// # Errors
+    /// As [`Port::open`], of any member; what DPDK says of the bond.
+    pub fn open_bond(
+        eal: &Eal,
+        name: &str,
+        mode: BondMode,
+        members: &[String],
+        pool: &Mempool,
+        config: &PortConfig,
+    ) -> Result<Self, Error> {
+        let members = members.iter().map(|member| take_in(eal, member, config));
+        let (members, mtus_set): (Vec<_>, Vec<_>) =
+            members.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let bond = create(name, mode, members)?;
+        Self::set_up(bond, mtus_set.iter().all(|set| *set), pool, config)
+    }
+
+    /// How the bond is; `None`: it is none.
+    pub fn bond(&self) -> Option<BondState> {
+        let mode = self.open.mode?;
+        let active = self.open.active_members(mode);
+        let member = |member: &Open| MemberState {
+            device: member.device.clone(),
+            up: member.is_up(),
+            active: active.contains(&member.id),
+            partner: self.open.partner(mode, member),
+        };
+        Some(BondState { mode, members: self.open.members.iter().map(member).collect() })
+    }
+
+    /// Chooses another active member where the active one's driver does not notice that its link is
+    /// down; returns that one's device. To be called every now and then.
+    pub fn tend(&self) -> Option<&str> {
+        let Open { id, mode: Some(BondMode::ActiveBackup), members, .. } = &*self.open else {
+            return None;
+        };
+        let active = self.open.preferred();
+        let noticed = |m: &Open| m.id == active && (m.interface.is_none() || m.is_up());
+        if members.iter().any(noticed) {
+            return None;
+        }
+        let next = members.iter().find(|member| member.id != active && member.is_up())?;
+        // SAFETY: both ports are open; DPDK lets the active member change under running bursts.
+        let rc = unsafe { dpdk_sys::shim_bond_prefer(*id, next.id) };
+        (rc == 0).then_some(&next.device)
+    }
+}
+
+/// Attaches a member; also whether its MTU needs no setting.
+fn take_in(eal: &Eal, member: &str, config: &PortConfig) -> Result<(Open, bool), Error> {
+    let device = Device::parse(member)?;
+    device.check()?;
+    let mtu_is_set = device.check_mtu(config.mtu)?;
+    Ok((attach(eal, &device, config)?, mtu_is_set))
+}
+
+fn create(name: &str, mode: BondMode, members: Vec<Open>) -> Result<Open, Error> {
+    let mark = Mark::now();
+    let full = c_string(&format!("net_bonding_{name}"));
+    // SAFETY: the EAL runs, since the members are attached; the name is copied.
+    let id = unsafe { dpdk_sys::shim_bond_create(full.as_ptr(), mode.raw()) };
+    let Ok(id) = u16::try_from(id) else {
+        return Err(failed(format!("make the bond {name}"), id, &mark));
+    };
+    let (device, mode) = (name.to_owned(), Some(mode));
+    let bond = Open { id, device, interface: None, mode, members };
+    for member in &bond.members {
+        // SAFETY: both ports are attached and neither is started.
+        let rc = unsafe { dpdk_sys::shim_bond_add(id, member.id) };
+        if rc != 0 {
+            return Err(failed(format!("make {} a member of {name}", member.device), rc, &mark));
+        }
+    }
+    Ok(bond)
+}
+
+fn failed(action: String, rc: i32, mark: &Mark) -> Error {
+    Error::Failed { action, reason: code(rc), log: mark.since() }
+}
+
+impl BondMode {
+    fn raw(self) -> u8 {
+        // SAFETY: constants of the shim, never written.
+        unsafe {
+            match self {
+                Self::Lacp => dpdk_sys::shim_bond_lacp,
+                Self::ActiveBackup => dpdk_sys::shim_bond_active_backup,
+                Self::BalanceXor => dpdk_sys::shim_bond_balance,
+            }
+        }
+    }
+}
+
+impl Open {
+    /// Whether the link of a device, or of any member, is up.
+    pub(crate) fn is_up(&self) -> bool {
+        if !self.members.is_empty() {
+            return self.members.iter().any(Self::is_up);
+        }
+        match &self.interface {
+            Some(interface) => interface_is_up(interface),
+            None => self.dpdk_link().is_ok_and(|link| link.up),
+        }
+    }
+
+    fn preferred(&self) -> u16 {
+        // SAFETY: the port is an open bond.
+        let id = unsafe { dpdk_sys::shim_bond_preferred(self.id) };
+        u16::try_from(id).unwrap_or(u16::MAX)
+    }
+
+    fn active_members(&self, mode: BondMode) -> Vec<u16> {
+        match mode {
+            BondMode::ActiveBackup => vec![self.preferred()],
+            BondMode::BalanceXor => self.up_by_their_drivers(),
+            BondMode::Lacp => {
+                let members = self.members.iter();
+                let carries = |m: &&Self| self.lacp(m).is_some_and(|s| s.distributing != 0);
+                members.filter(carries).map(|member| member.id).collect()
+            }
+        }
+    }
+
+    fn up_by_their_drivers(&self) -> Vec<u16> {
+        let mut active = vec![0; self.members.len()];
+        // SAFETY: the port is an open bond; there is room for as many as it has.
+        let count = unsafe {
+            dpdk_sys::shim_bond_active(self.id, active.as_mut_ptr(), active.len() as u16)
+        };
+        active.truncate(usize::try_from(count).unwrap_or(0));
+        active
+    }
+
+    fn lacp(&self, member: &Self) -> Option<dpdk_sys::shim_lacp> {
+        // SAFETY: integers and bytes, all of which may be zero.
+        let mut state: dpdk_sys::shim_lacp = unsafe { std::mem::zeroed() };
+        // SAFETY: the port is an open bond; the state is valid to write to.
+        let rc = unsafe { dpdk_sys::shim_bond_lacp_state(self.id, member.id, &raw mut state) };
+        (rc == 0).then_some(state)
+    }
+
+    fn partner(&self, mode: BondMode, member: &Self) -> Option<[u8; 6]> {
+        let state = (mode == BondMode::Lacp).then(|| self.lacp(member))??;
+        (state.partner != [0; 6]).then_some(state.partner)
+    }
+}

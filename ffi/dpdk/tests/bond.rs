@@ -1,0 +1,140 @@
+//! Bonds over veth pairs, in a network namespace of their own.
+
+#[path = "common/namespace.rs"]
+mod namespace;
+
+use std::time::{Duration, Instant};
+
+use arrayvec::ArrayVec;
+use dpdk::{
+    BondMode, Eal, EalConfig, Mbuf, Mempool, PoolConfig, Port, PortConfig, RxQueue, TxQueue,
+};
+use namespace::{ip, new_namespace};
+
+struct End {
+    port: Port,
+    rx: RxQueue,
+    tx: TxQueue,
+}
+
+/// A bond over two interfaces, whose DPDK names begin at `number`.
+fn bond(
+    eal: &Eal,
+    pool: &Mempool,
+    name: &str,
+    mode: BondMode,
+    number: u32,
+    over: [&str; 2],
+) -> End {
+    let members: Vec<_> = (number..)
+        .zip(over)
+        .map(|(n, interface)| format!("net_af_packet{n},iface={interface}"))
+        .collect();
+    let config = PortConfig::default();
+    let mut port =
+        Port::open_bond(eal, name, mode, &members, pool, &config).unwrap_or_else(|e| panic!("{e}"));
+    let (rx, tx) = port.split().remove(0);
+    End { port, rx, tx }
+}
+
+impl End {
+    fn active(&self) -> Vec<bool> {
+        self.port.bond().expect("a bond").members.iter().map(|member| member.active).collect()
+    }
+
+    fn poll(&mut self) -> ArrayVec<Mbuf, 32> {
+        let mut burst = ArrayVec::new();
+        self.rx.receive(&mut burst, 32);
+        self.tx.poll();
+        burst
+    }
+}
+
+/// A frame of a local experiment, for everyone.
+fn frame(pool: &Mempool, from: [u8; 6], content: u8) -> Mbuf {
+    let mut frame = pool.take().expect("a buffer is free");
+    assert!(frame.extend(&[&[0xFF; 6][..], &from, &[0x88, 0xB5], &[content; 46]].concat()));
+    frame
+}
+
+/// Sends until it arrives, polling both; false if it does not.
+fn arrives(pool: &Mempool, from: &mut End, to: &mut End, content: u8) -> bool {
+    let mac = from.port.mac().expect("an address");
+    until(5, || {
+        from.tx.send(&mut ArrayVec::<Mbuf, 1>::from([frame(pool, mac, content)]));
+        from.poll();
+        to.poll().iter().any(|mbuf| mbuf.bytes().ends_with(&[content; 46]))
+    })
+}
+
+/// Looks again and again, a bond being polled often enough.
+fn until(seconds: u64, mut done: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < deadline {
+        if done() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+#[test]
+fn one_member_carries_traffic_until_it_is_cut_and_lacp_finds_its_partner() {
+    if !new_namespace() {
+        return;
+    }
+    for (a, b) in [("a0", "b0"), ("a1", "b1"), ("c0", "d0"), ("c1", "d1")] {
+        ip(&format!("link add {a} type veth peer name {b}"));
+        ip(&format!("link set {a} up"));
+        ip(&format!("link set {b} up"));
+    }
+    let eal = Eal::start(&EalConfig { memory: 192, ..EalConfig::default() }).expect("DPDK starts");
+    let pool = PoolConfig { buffers: 16_383, ..PoolConfig::default() };
+    let pool = Mempool::new(&eal, "bonds", &pool).expect("there is memory");
+    active_backup(&eal, &pool);
+    lacp(&eal, &pool);
+}
+
+fn active_backup(eal: &Eal, pool: &Mempool) {
+    let mut here = bond(eal, pool, "here", BondMode::ActiveBackup, 0, ["a0", "a1"]);
+    let mut there = bond(eal, pool, "there", BondMode::ActiveBackup, 2, ["b0", "b1"]);
+    assert_eq!(here.active(), [true, false]);
+    assert!(arrives(pool, &mut here, &mut there, 1));
+
+    ip("link set b0 down");
+    assert!(until(5, || here.port.tend().is_some()), "it moves off a cut member");
+    assert!(until(5, || there.port.tend().is_some()));
+    assert_eq!((here.active(), there.active()), (vec![false, true], vec![false, true]));
+    let state = here.port.bond().expect("a bond");
+    let up: Vec<_> = state.members.iter().map(|member| member.up).collect();
+    assert_eq!((state.mode, up), (BondMode::ActiveBackup, vec![false, true]));
+    assert!(here.port.link().expect("a link").up);
+    assert!(arrives(pool, &mut here, &mut there, 2));
+    assert!(arrives(pool, &mut there, &mut here, 3));
+
+    ip("link set b0 up");
+    assert_eq!(here.port.tend(), None, "it stays where it is");
+    ip("link set b1 down");
+    assert!(until(5, || here.port.tend().is_some() && there.port.tend().is_some()));
+    assert!(arrives(pool, &mut here, &mut there, 4));
+    ip("link set b0 down");
+    assert!(until(5, || !here.port.link().expect("a link").up));
+}
+
+fn lacp(eal: &Eal, pool: &Mempool) {
+    let mut here = bond(eal, pool, "lacp-a", BondMode::Lacp, 4, ["c0", "c1"]);
+    let mut there = bond(eal, pool, "lacp-b", BondMode::Lacp, 6, ["d0", "d1"]);
+    let agreed = until(20, || {
+        here.poll();
+        there.poll();
+        here.active() == [true, true] && there.active() == [true, true]
+    });
+    assert!(agreed, "{:?}\n{:?}", here.port.bond(), there.port.bond());
+    let partner = there.port.mac().expect("an address");
+    for member in here.port.bond().expect("a bond").members {
+        assert_eq!(member.partner, Some(partner), "{member:?}");
+    }
+    assert!(arrives(pool, &mut here, &mut there, 5));
+    assert!(arrives(pool, &mut there, &mut here, 6));
+}

@@ -1,0 +1,162 @@
+//! VIPs on the clients' own segment: ARP and neighbour discovery.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testbed::Result;
+use testbed::appliance::Appliance;
+use testbed::client::ask;
+use testbed::config::Config;
+use testbed::netns::Namespace;
+use testbed::topology::{Arms, Topology};
+
+const VIPS: [&str; 2] = ["10.0.1.100", "2001:db8:1::100"];
+const STRANGER: &str = "02:00:00:00:00:99";
+
+fn rule(vip: &str, service: &str) -> String {
+    format!(
+        "[[forwarding_rule]]\nname = \"at-{vip}\"\naddress = \"{vip}\"\nprotocol = \"TCP\"\n\
+         ports = [80]\nservice = \"{service}\"\n"
+    )
+    .replacen(&format!("at-{vip}"), &format!("at-{}", vip.replace([':', '.'], "-")), 1)
+}
+
+fn with_vips(topology: &Topology) -> Result<Config> {
+    VIPS.iter().try_for_each(|vip| topology.add_vip(vip.parse().expect("an address")))?;
+    let more = rule(VIPS[0], "web-v4") + &rule(VIPS[1], "web-v6");
+    Ok(Config { more, ..Config::new(topology) })
+}
+
+/// What the client believes.
+fn neighbour(client: &Namespace, address: &str) -> Result<String> {
+    client.ip(&format!("neighbour show {address} dev front0"))
+}
+
+/// Waits until the client believes something.
+fn believes(client: &Namespace, address: &str, mac: &str) -> Result<()> {
+    let ends = Instant::now() + Duration::from_secs(10);
+    while !neighbour(client, address)?.contains(mac) {
+        assert!(Instant::now() < ends, "{address}: {}", neighbour(client, address)?);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_vip_in_the_ports_prefix_is_resolved_and_served() -> Result<()> {
+    for arms in [Arms::Two, Arms::One] {
+        let topology = Topology::new(arms)?;
+        let mut appliance = Appliance::start(&topology, &with_vips(&topology)?)?;
+        // From its first look on, a moment after the start, it answers.
+        appliance.counters()?;
+        let mac = topology.appliance.mac("lb0")?;
+        for vip in VIPS {
+            for _ in 0..20 {
+                ask(&topology.client, vip.parse().expect("an address"))?;
+            }
+            believes(&topology.client, vip, &mac)?;
+        }
+        // Whether it is still there is asked of the address itself.
+        for vip in VIPS {
+            let probe = format!("neighbour replace {vip} lladdr {mac} dev front0 nud probe");
+            topology.client.ip(&probe)?;
+            believes(&topology.client, vip, "REACHABLE")?;
+        }
+        let groups = topology.appliance.ip("maddress show dev wr-front")?;
+        assert!(groups.contains("ff02::1:ff00:100"), "for switches that snoop: {groups}");
+        appliance.stop(Signal::TERM)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_segment_is_told_at_the_start_when_the_link_comes_up_and_when_a_vip_is_new() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let (client, mac) = (&topology.client, topology.appliance.mac("lb0")?);
+    let mistake = |address: &str| {
+        client.ip(&format!("neighbour replace {address} lladdr {STRANGER} dev front0 nud stale"))
+    };
+    let (all, none) = (with_vips(&topology)?, Config::new(&topology));
+    let everything = ["10.0.1.1", VIPS[0], VIPS[1]];
+
+    for address in everything {
+        mistake(address)?;
+    }
+    let mut appliance = Appliance::start(&topology, &all)?;
+    for address in everything {
+        believes(client, address, &mac)?;
+    }
+
+    topology.appliance.ip("link set lb0 down")?;
+    appliance.wait_for_log("link is down")?;
+    for address in everything {
+        mistake(address)?;
+    }
+    topology.appliance.ip("link set lb0 up")?;
+    for address in everything {
+        believes(client, address, &mac)?;
+    }
+
+    appliance.reload(&none)?;
+    // The last of the announcements has been made.
+    std::thread::sleep(Duration::from_secs(3));
+    for vip in VIPS {
+        mistake(vip)?;
+    }
+    appliance.reload(&all)?;
+    for vip in VIPS {
+        believes(client, vip, &mac)?;
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn while_eligible_a_vip_without_an_eligible_backend_is_nobodys() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = with_vips(&topology)?;
+    let azure = |health: &str| {
+        format!(
+            "[[service]]\nname = \"azure\"\nprofile = \"azure\"\ninitial_health = \"{health}\"\n\
+             group = [{{ name = \"g\", backends = [{{ name = \"b1\", address = \"10.0.2.11\" }}] }}]\n\
+             {}",
+            rule("10.0.1.101", "azure")
+        )
+    };
+    let with = |announce: &str, health: &str| {
+        let text = format!("{config}\n{}", azure(health));
+        text.replace("host_interface", &format!("announce_vips = \"{announce}\"\nhost_interface"))
+    };
+    let cases = [
+        ("while-eligible", "unhealthy", false),
+        ("while-eligible", "healthy", true),
+        ("always", "unhealthy", true),
+        ("never", "healthy", false),
+    ];
+    for (announce, health, expected) in cases {
+        let mut appliance = Appliance::start(&topology, &with(announce, health))?;
+        appliance.counters()?;
+        let _ = topology.client.ip("neighbour flush dev front0");
+        let found = topology.client.run("ping -n -c 2 -i 0.5 -W 1 10.0.1.101").is_ok();
+        assert_eq!(found, expected, "{announce}, {health}");
+        let other = topology.client.run(&format!("ping -n -c 2 -i 0.5 -W 1 {}", VIPS[0])).is_ok();
+        assert_eq!(other, announce != "never", "{announce}: the other VIP");
+        appliance.stop(Signal::TERM)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn somebody_else_with_our_address_is_named_in_the_log() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let mut appliance = Appliance::start(&topology, &with_vips(&topology)?)?;
+    appliance.counters()?;
+    // The client takes the VIP and says so.
+    topology.client.ip(&format!("address add {}/32 dev front0", VIPS[0]))?;
+    topology.client.set("ipv4/conf/front0/arp_notify", 1)?;
+    topology.client.ip("link set front0 down")?;
+    topology.client.ip("link set front0 up")?;
+    appliance.wait_for_log(&format!("{} is also claimed by", VIPS[0]))?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}

@@ -118,10 +118,12 @@ fn a_machine_without_a_fault_is_well_running_or_not() {
 }
 
 type Fault = fn(&mut Facts);
+/// Severity, check, and what the finding and its cure contain.
+type Expected = (Severity, &'static str, &'static str, &'static str);
 
 /// The finding that a fault makes of a machine that is well.
 #[track_caller]
-fn found(facts: Facts, fault: Fault, expected: (Severity, &str, &str, &str)) {
+fn found(facts: Facts, fault: Fault, expected: Expected) {
     let mut facts = facts;
     fault(&mut facts);
     let report = examine(&config(), &facts);
@@ -137,7 +139,7 @@ use Severity::{Error, Warning};
 
 #[test]
 fn each_fault_of_a_machine_that_is_to_run_is_found() {
-    let cases: [(Fault, (Severity, &str, &str, &str)); 10] = [
+    let cases: [(Fault, Expected); 10] = [
         (|f| f.huge_pages_mb = 0, (Warning, "huge-pages", "want 568 MB", "vm.nr_hugepages=284")),
         (|f| f.tun = Tun::Missing, (Error, "tun", "/dev/net/tun", "modprobe tun")),
         (|f| f.tun = Tun::Denied, (Error, "tun", "/dev/net/tun", "CAP_NET_ADMIN")),
@@ -188,7 +190,7 @@ fn too_little_memory_is_an_error_beside_the_huge_pages_that_are_missing() {
 
 #[test]
 fn each_fault_of_a_running_appliance_is_found() {
-    let cases: [(Fault, (Severity, &str, &str, &str)); 13] = [
+    let cases: [(Fault, Expected); 13] = [
         (
             |f| f.interfaces[0].arp_ignore = 1,
             (Warning, "answers-too", "duplicates", "sysctl -w net.ipv4.conf.eth1.arp_ignore=8"),
@@ -212,7 +214,7 @@ fn each_fault_of_a_running_appliance_is_found() {
             (Error, "address-here", "is on eth1", "windrose puts it on wr-uplink"),
         ),
         (
-            |f| drop(f.neighbours.clear()),
+            |f| f.neighbours.clear(),
             (Warning, "next-hop", "gateway 10.0.1.254 has not been asked", "ping -I wr-uplink"),
         ),
         (

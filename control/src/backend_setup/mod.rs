@@ -2,7 +2,7 @@
 //! that this service does not need.
 //!
 //! - [`step`]: one thing to do on a host;
-//! - [`needs`]: a service → its steps, in order;
+//! - `needs`: a service → its steps, in order;
 //! - [`sh`], [`ansible`], [`netplan`]: steps → text, there and back.
 //!
 //! All of it is pure: the commands come from the file alone, and the same file gives the same text.

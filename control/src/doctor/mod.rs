@@ -20,7 +20,7 @@ pub enum Severity {
     Error,
     /// It works, but not as well as it could, or not for everybody.
     Warning,
-    /// Nothing is wrong; something could not be looked at.
+    /// Nothing is wrong, but it is worth knowing.
     Note,
 }
 

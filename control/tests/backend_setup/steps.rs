@@ -5,12 +5,15 @@ use control::backend_setup::{Setup, netplan};
 
 use crate::{BASE, FOUR, SIX, config, read, rule, setup};
 
+/// Names, and what they take.
+type Devices<'a> = &'a [(&'a str, TunnelKind)];
+
 fn devices(setup: &Setup) -> Vec<(&str, TunnelKind)> {
-    let tunnel = |step| match step {
-        &Step::Tunnel(ref tunnel) => Some((&*tunnel.device, tunnel.kind)),
+    let tunnels = setup.steps.iter().filter_map(|step| match step {
+        Step::Tunnel(tunnel) => Some((&*tunnel.device, tunnel.kind)),
         _ => None,
-    };
-    setup.steps.iter().filter_map(tunnel).collect()
+    });
+    tunnels.collect()
 }
 
 const V4: &str = "203.0.113.10";
@@ -19,7 +22,7 @@ const V6: &str = "2001:db8:f::10";
 #[test]
 fn each_kind_and_family_has_its_device() {
     use TunnelKind::{Gre, Ip6gre, Ip6tnl, Ipip, Sit};
-    let cases: [(&str, &str, &[&str], &[(&str, TunnelKind)]); 12] = [
+    let cases: [(&str, &str, &[&str], Devices); 12] = [
         ("kind = \"ipip\"", FOUR, &[V4], &[("wr-ipip", Ipip)]),
         ("kind = \"ipip\"", FOUR, &[V6], &[("wr-sit", Sit)]),
         ("kind = \"ipip\"", FOUR, &[V4, V6], &[("wr-ipip", Ipip), ("wr-sit", Sit)]),

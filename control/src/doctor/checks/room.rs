@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tables::Family;
 
-use super::{error, warning};
+use super::{error, note, warning};
 use crate::doctor::Finding;
 use crate::doctor::facts::Facts;
 use crate::model::{Config, Service};
@@ -37,9 +37,9 @@ fn family(config: &Config, facts: &Facts, service: &Service, four: bool) -> Opti
             Some(Verdict::Through(way)) => lost(config, way)?,
             _ => 0,
         };
-        Some(fits.saturating_sub(lost))
+        Some((fits.saturating_sub(lost), lost > 0))
     };
-    let fits = backends.filter_map(|backend| room(backend.address)).min()?;
+    let (fits, narrowed) = backends.filter_map(|backend| room(backend.address)).min()?;
     let name = &service.name;
     let (lacking, version) = (USUAL.saturating_sub(fits), if four { 4 } else { 6 });
     if !four && fits < LEAST_V6 {
@@ -61,7 +61,8 @@ fn family(config: &Config, facts: &Facts, service: &Service, four: bool) -> Opti
             "give the port and the network to the backends an MTU of {lacking} more, or let backends clamp \
              segments (windrose backend-setup {name} does)"
         );
-        warning("room", what, cure)
+        // Backends that were set up as printed clamp to the port's MTU; of a route's they know nothing.
+        if narrowed { warning("room", what, cure) } else { note("room", what, cure) }
     })
 }
 

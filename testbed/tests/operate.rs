@@ -93,7 +93,7 @@ fn t18_drain_and_enable_under_traffic() -> Result<()> {
 fn reloads_by_the_command_and_by_signal_under_traffic_keep_every_connection() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     let full = Config::new(&topology);
-    let mut appliance = Appliance::start(&topology, &full)?;
+    let appliance = Appliance::start(&topology, &full)?;
     let mut connection = Connection::open(&topology.client, web())?;
     let name = connection.who()?;
     let other = ["b1", "b2"].into_iter().find(|b| *b != name).unwrap_or("b3");

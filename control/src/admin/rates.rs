@@ -14,9 +14,14 @@ use super::answer::Rates;
 const EVERY: Duration = Duration::from_secs(1);
 const KEPT: usize = 6;
 
+/// Received, forwarded, entries made, dropped: since the start.
+type Sample = [u64; 4];
+
 /// What is known; read by whoever asks.
 #[derive(Clone, Default)]
-pub struct Speed(Arc<Mutex<VecDeque<(Instant, [u64; 4])>>>);
+pub struct Speed(Arc<Mutex<Samples>>);
+
+type Samples = VecDeque<(Instant, Sample)>;
 
 impl Speed {
     /// Takes samples for as long as somebody can ask.
@@ -29,7 +34,7 @@ impl Speed {
         }
     }
 
-    fn take(&self, now: Instant, sample: [u64; 4]) {
+    fn take(&self, now: Instant, sample: Sample) {
         let mut samples = self.0.lock();
         samples.push_back((now, sample));
         if samples.len() > KEPT {
@@ -52,7 +57,7 @@ impl Speed {
     }
 }
 
-fn sample(counters: &Counters) -> [u64; 4] {
+fn sample(counters: &Counters) -> Sample {
     let forwarded = counters.outcome(Outcome::Forwarded);
     let not_dropped = [Outcome::Forwarded, Outcome::Host, Outcome::EchoAnswered];
     let ended_well: u64 = not_dropped.iter().map(|o| counters.outcome(*o)).sum();

@@ -15,8 +15,10 @@ use crate::state::{Change, State};
 /// One request, and where its answer is awaited.
 pub struct Request {
     what: What,
-    reply: oneshot::Sender<Result<Done, Kept>>,
+    reply: Reply,
 }
+
+type Reply = oneshot::Sender<Result<Done, Kept>>;
 
 enum What {
     /// A new file, already checked.
@@ -124,7 +126,7 @@ pub struct Answered {
     pub files: Vec<File>,
     /// Where reloads are, in order.
     pub reloads: Vec<Stage>,
-    replies: Vec<(oneshot::Sender<Result<Done, Kept>>, Result<Done, Kept>)>,
+    replies: Vec<(Reply, Result<Done, Kept>)>,
 }
 
 impl Answered {
@@ -169,8 +171,6 @@ impl Inbox {
         answered
     }
 }
-
-type Reply = oneshot::Sender<Result<Done, Kept>>;
 
 impl Answered {
     fn orders(&mut self, controller: &mut Controller, orders: Vec<(Change, Reply)>, now: Duration) {

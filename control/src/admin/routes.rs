@@ -2,6 +2,7 @@
 //! anybody on the machine can reach gets the first alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -25,6 +26,8 @@ use crate::state::{Change, Refused, Verb};
 const BODY: usize = 64 << 10;
 /// and a configuration file is at most as long as [`config::load`] takes one.
 const FILE: usize = 17 << 20;
+/// So long somebody waits for room.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 type Shared = State<Arc<Desk>>;
 type Answered<T> = Result<Json<T>, No>;
@@ -107,9 +110,12 @@ async fn nowhere() -> No {
     No(StatusCode::NOT_FOUND, format!("there is only {known}"))
 }
 
-/// Room for one answer that costs processor time, or memory for a file.
-fn room(desk: &Arc<Desk>) -> Result<OwnedSemaphorePermit, No> {
-    Ok(Arc::clone(&desk.heavy).try_acquire_owned().map_err(|_| Unasked::Busy)?)
+/// Room for one answer that costs processor time, or memory for a file. Whoever finds none waits for
+/// a moment: as many wait as there are connections, and not for long.
+async fn room(desk: &Arc<Desk>) -> Result<OwnedSemaphorePermit, No> {
+    let room = Arc::clone(&desk.heavy).acquire_owned();
+    let room = tokio::time::timeout(PATIENCE, room).await.map_err(|_| Unasked::Busy)?;
+    Ok(room.map_err(|_| Unasked::Stopping)?)
 }
 
 /// Makes such an answer where it holds up nobody, a few at once.
@@ -117,7 +123,7 @@ async fn heavy<T: Send + 'static>(
     desk: &Arc<Desk>,
     make: impl FnOnce(&Desk) -> T + Send + 'static,
 ) -> Result<T, No> {
-    heavy_in(room(desk)?, desk, make).await
+    heavy_in(room(desk).await?, desk, make).await
 }
 
 async fn heavy_in<T: Send + 'static>(
@@ -175,7 +181,7 @@ async fn list_connections(
 
 /// There is room for the answer before the question is read: with a file it may be long.
 async fn explain(State(desk): Shared, body: Body) -> Answered<Explained> {
-    let room = room(&desk)?;
+    let room = room(&desk).await?;
     let bytes = file_body(body).await?;
     let question: Question = serde_json::from_slice(&bytes)
         .map_err(|e| No(StatusCode::BAD_REQUEST, format!("the request: {e}")))?;
@@ -193,7 +199,7 @@ async fn reload(State(desk): Shared) -> Answered<super::answer::Reloaded> {
 
 /// A file's text against what is in force.
 async fn compare(State(desk): Shared, body: Body) -> Answered<Compared> {
-    let room = room(&desk)?;
+    let room = room(&desk).await?;
     let bytes = file_body(body).await?;
     let compared = heavy_in(room, &desk, move |desk| {
         let text = std::str::from_utf8(&bytes).map_err(|e| format!("the file: {e}"))?;

@@ -4,7 +4,7 @@
 //! ports in memory, so that the code that decides here is the code that decides in production.
 
 use tables::{
-    Flow, Lifetime, Outcome, PacketClass, PortId, RuleId, ServiceId, SlotId, Tables, Tick,
+    Flow, Key, Lifetime, Outcome, PacketClass, PortId, RuleId, ServiceId, SlotId, Tables, Tick,
 };
 
 /// One worker, its connection table, and the Tables that it reads.
@@ -25,6 +25,9 @@ pub trait Desk {
 
     /// The entries that are live at `now` by the Tables in force.
     fn live(&mut self, now: Tick) -> Vec<LiveEntry>;
+
+    /// Takes a connection of another process's table as known here, and seen now.
+    fn adopt(&mut self, key: &Key, entry: LiveEntry, now: Tick);
 }
 
 /// What every stage has found out about one packet.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tables::{EpochAge, PortId, Tables};
+use tables::{EpochAge, Key, PortId, Tables};
 
 use super::desk::{Desk, LiveEntry, Report};
 use super::frame::frame;
@@ -94,9 +94,9 @@ impl<D: Desk> Simulator<D> {
         Ok(new)
     }
 
-    /// The worker's side.
-    pub fn desk_mut(&mut self) -> &mut D {
-        &mut self.desk
+    /// Takes a connection of the process that it goes on from as known here.
+    pub fn adopt(&mut self, key: &Key, entry: LiveEntry, now: Duration) {
+        self.desk.adopt(key, entry, self.clock.tick(now));
     }
 
     /// What is known of the backends.

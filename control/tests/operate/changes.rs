@@ -178,7 +178,8 @@ fn what_is_no_file_is_refused_and_the_old_configuration_goes_on() {
     std::fs::write(&file, [0xff, 0xfe]).expect("writes");
     refused("not UTF-8 in line 1");
     rig.write("w.toml", CONFIG);
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).expect("takes rights away");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000))
+        .expect("takes rights away");
     // Root reads everything.
     if std::fs::read(&file).is_err() {
         refused("this user may not read it");

@@ -14,7 +14,7 @@ use control::admin::picture::{Census, Connections, Entry, Link, Picture, Picture
 use control::admin::rates::Speed;
 use control::admin::reloads::reloads;
 use control::admin::{request, routes, serve, socket};
-use control::config::{self, Environment};
+use control::config;
 use control::plan::wiring::Wiring;
 use control::reload::Controller;
 use control::state::{Clock, State};
@@ -75,7 +75,6 @@ service = "dns"
 pub(crate) struct Rig {
     folder: TempDir,
     pub(crate) pictures: Pictures,
-    pub(crate) counters: Arc<Counters>,
     /// While it is set the control thread does nothing.
     pub(crate) asleep: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -100,7 +99,7 @@ impl Rig {
         let (controller, tables) = made.expect("Tables");
         let pictures = Pictures::new(picture(controller.state(), Arc::new(tables)));
         let (bell, rung) = std::sync::mpsc::channel();
-        let (asker, inbox) = request::queue(move || drop(bell.send(())));
+        let (asker, inbox) = request::queue(move || bell.send(()).unwrap_or_default());
         let file = folder.path().join("w.toml");
         let (reloads, reloader) = reloads(&file, asker.clone(), pictures.clone());
         let counters = Arc::new(Counters::new(2));
@@ -111,7 +110,7 @@ impl Rig {
             pictures: pictures.clone(),
             asker,
             reloads,
-            counters: Arc::clone(&counters),
+            counters,
             speed: Speed::default(),
             connections: Arc::new(Known(pictures.clone())),
             explain: Box::new(|_, question, _| Ok(format!("{} is explained\n", question.packet))),
@@ -136,16 +135,7 @@ impl Rig {
         };
         let control = Some(std::thread::spawn(move || thread.run(&rung)));
         drop(_inside);
-        Self {
-            folder,
-            pictures,
-            counters,
-            asleep,
-            stop,
-            control,
-            _socket: socket,
-            _runtime: runtime,
-        }
+        Self { folder, pictures, asleep, stop, control, _socket: socket, _runtime: runtime }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -327,9 +317,4 @@ impl Known {
         let entry = |(key, slot)| Entry { key, slot, last_seen: Tick(0), confirmed: true };
         keys.map(entry).into()
     }
-}
-
-/// A text's configuration, for what needs none of the rest.
-pub(crate) fn parse(text: &str) -> control::model::Config {
-    config::parse("f", text, &Environment::default()).unwrap_or_else(|e| panic!("{e}")).config
 }

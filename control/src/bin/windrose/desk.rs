@@ -12,11 +12,11 @@ use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::parse::Fragment;
-use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker, Value};
 use dataplane::tx::Observe;
 use dataplane::worker::Worker;
 use tables::publish::Publisher;
-use tables::{Counters, Outcome, PortId, Tables, Tick};
+use tables::{Counters, Key, Outcome, PortId, Tables, Tick};
 
 /// One worker with a connection table of its own; every step is one packet.
 pub(crate) struct WorkerDesk {
@@ -101,13 +101,6 @@ impl WorkerDesk {
     }
 }
 
-impl WorkerDesk {
-    /// Takes a connection of another process's table as known here.
-    pub(crate) fn adopt(&mut self, key: &tables::Key, value: dataplane::track::Value, now: Tick) {
-        self.connections.adopt(key, value, self.worker.tables.current(), now);
-    }
-}
-
 impl Desk for WorkerDesk {
     fn publish(&mut self, tables: Tables) {
         // The worker passes a quiescent point between two publications, so nothing waits.
@@ -143,5 +136,11 @@ impl Desk for WorkerDesk {
             live.push(LiveEntry { slot, lifetime, epoch });
         });
         live
+    }
+
+    fn adopt(&mut self, key: &Key, entry: LiveEntry, now: Tick) {
+        let LiveEntry { slot, lifetime, epoch } = entry;
+        let value = Value { slot, lifetime, epoch };
+        self.connections.adopt(key, value, self.worker.tables.current(), now);
     }
 }

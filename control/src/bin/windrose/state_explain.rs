@@ -8,10 +8,11 @@ use control::admin::picture::Picture;
 use control::config::{self, Environment};
 use control::explain;
 use control::simulate::Simulator;
+use control::simulate::desk::LiveEntry;
 use control::simulate::scenario::Tuple;
 use control::state::{Change, State};
-use dataplane::track::ConnectionTable;
-use tables::{Flow, Match, PacketClass, Tables, Tick};
+use dataplane::track::{ConnectionTable, Value};
+use tables::{Flow, Key, Match, PacketClass, Tables, Tick};
 
 use crate::desk::WorkerDesk;
 
@@ -31,8 +32,8 @@ pub(crate) fn explain(
     let desk = WorkerDesk::new(&config, 1).map_err(|e| format!("no connection table: {e}"))?;
     let mut simulator = Simulator::resume(state, desk, now).map_err(|e| e.to_string())?;
     let tick = Tick::after(now, Tick::LENGTH);
-    for (key, value) in entries(running, &picture.tables, &packet.tuple, tick) {
-        simulator.desk_mut().adopt(&key, value, tick);
+    for (key, entry) in entries(running, &picture.tables, &packet.tuple, tick) {
+        simulator.adopt(&key, entry, now);
     }
     explain::explain(&mut simulator, &packet, now).map_err(|e| e.to_string())
 }
@@ -50,7 +51,7 @@ fn entries(
     tables: &Tables,
     tuple: &Tuple,
     now: Tick,
-) -> Vec<(tables::Key, dataplane::track::Value)> {
+) -> Vec<(Key, LiveEntry)> {
     let Some(flow) = flow(tuple) else { return Vec::new() };
     let Match::Rule(id) = tables.rules.look_up(&flow, Some(tuple.dport)) else { return Vec::new() };
     let Some(rule) = tables.rules.rule(id) else { return Vec::new() };
@@ -59,7 +60,8 @@ fn entries(
     let fields = plan.track.into_iter().chain(plan.track_before.at(now));
     let known = fields.filter_map(|fields| {
         let key = flow.key(fields, rule.service);
-        Some((key, running.peek(&key, tables, now)?))
+        let Value { slot, lifetime, epoch } = running.peek(&key, tables, now)?;
+        Some((key, LiveEntry { slot, lifetime, epoch }))
     });
     known.collect()
 }

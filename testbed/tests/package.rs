@@ -24,6 +24,7 @@ fn the_package_installs_serves_survives_and_goes() -> Result<()> {
     build(&machine.share())?;
     installs_and_waits_to_be_configured(&machine)?;
     serves_and_reloads(&machine, &topology)?;
+    answers_at_its_socket(&machine)?;
     is_restarted_when_it_dies(&machine, &topology)?;
     is_restarted_when_a_worker_stalls(&machine, &topology)?;
     serves_over_xdp(&machine, &topology)?;
@@ -92,6 +93,22 @@ fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {
     assert_eq!(connection.who()?, backend);
     for _ in 0..20 {
         assert_ne!(ask(&topology.client, vip(Family::V4, Family::V4))?, gone);
+    }
+    Ok(())
+}
+
+/// Under its hardening too; what the operator orders is kept where only it may write.
+fn answers_at_its_socket(machine: &Machine) -> Result<()> {
+    for (command, said) in [
+        ("stat -c '%U:%G %a' /run/windrose/control.sock", "root:windrose 660"),
+        ("windrose status | head -n 1 | cut -d ' ' -f 1", "windrose"),
+        ("windrose reload | tail -n 1", "In force, generation 3."),
+        ("windrose backend drain web-v4 rack/b3 2>&1", "web-v4 rack/b3 is drained (generation 4)"),
+        ("grep -c rack/b3 /var/lib/windrose/orders.json", "1"),
+        ("windrose backend enable web-v4 rack/b3 2>&1", "web-v4 rack/b3 is enabled (generation 5)"),
+        ("cat /var/lib/windrose/orders.json", "{}"),
+    ] {
+        assert_eq!(machine.run(command)?.trim(), said, "{command}");
     }
     Ok(())
 }

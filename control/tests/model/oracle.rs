@@ -1,5 +1,6 @@
 //! The model: sections 1 to 5, as they are written.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use control::model::{FailoverPolicy, Profile, Role, Service, ZonalAffinity};
@@ -41,6 +42,8 @@ pub(crate) struct Oracle {
     pub(crate) backends: Vec<Backend>,
     entries: Entries,
     last_pool: Option<Role>,
+    /// Who is drained and who disabled, by name, in the file or not (T-18).
+    orders: BTreeMap<String, (bool, bool)>,
     /// The keys before the last change of them, by kind of packet.
     before: Vec<(Packet, FieldSet, Duration)>,
 }
@@ -67,6 +70,7 @@ impl Oracle {
             backends: Vec::new(),
             entries: Entries::default(),
             last_pool: None,
+            orders: BTreeMap::new(),
             before: Vec::new(),
         };
         oracle.read(config, Duration::ZERO);
@@ -110,6 +114,10 @@ impl Oracle {
                 Part::Reload(config) => self.read(config, now),
             }
         }
+        let is_new = |b: &&mut Backend| !was.iter().any(|(path, ..)| *path == b.path);
+        for backend in self.backends.iter_mut().filter(is_new).filter(|b| b.removed()) {
+            backend.deadline = Some(now + self.config.draining_timeout);
+        }
         let mut ended = 0;
         for (path, was_removed, was_healthy) in was {
             let Some(backend) = self.backends.iter_mut().find(|b| b.path == path) else { continue };
@@ -137,6 +145,7 @@ impl Oracle {
             Verb::Disable => backend.disabled = true,
             Verb::Enable => (backend.drained, backend.disabled) = (false, false),
         }
+        self.orders.insert(backend.path.clone(), (backend.drained, backend.disabled));
     }
 
     fn read(&mut self, config: &Service, now: Duration) {
@@ -146,14 +155,15 @@ impl Oracle {
         for group in &config.groups {
             for backend in &group.backends {
                 let path = format!("{}/{}", group.name, backend.name);
+                let (drained, disabled) = self.orders.get(&path).copied().unwrap_or_default();
                 if !self.backends.iter().any(|b| b.path == path) {
                     self.backends.push(Backend {
                         path: path.clone(),
                         role: group.role,
                         zone: group.zone.as_deref().unwrap_or_default().to_owned(),
                         in_file: true,
-                        drained: false,
-                        disabled: false,
+                        drained,
+                        disabled,
                         passes: config.initially_healthy,
                         weight: 1,
                         deadline: None,

@@ -7,6 +7,7 @@ use tables::{Outcome, Pool, Service, Tables};
 use crate::batch::{Batch, Packet, Why};
 
 /// Gives every packet without a backend one, or ends it as `no_eligible_backend`.
+#[inline(never)]
 pub fn stage<F>(batch: &mut Batch<F>, tables: &Tables) {
     for packet in batch.live().filter(|p| p.slot.is_none()) {
         select(packet, tables);

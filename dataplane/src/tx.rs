@@ -20,6 +20,7 @@ impl<F> Observe<F> for () {
 }
 
 /// Empties the batch.
+#[inline(never)]
 pub fn stage<I: Io>(
     batch: &mut Batch<I::Frame>,
     io: &mut I,
@@ -29,15 +30,15 @@ pub fn stage<I: Io>(
     let mut leaving: [ArrayVec<I::Frame, BURST>; MAX_PORTS] = Default::default();
     // By itself, since to be seen whole a packet would have to be moved whole.
     batch.0.iter().for_each(|packet| observer.packet(packet));
-    for packet in batch.0.drain(..) {
-        match (packet.outcome, leaving.get_mut(usize::from(packet.egress.0))) {
-            (None, Some(queue)) => queue.push(packet.frame),
+    for Packet { frame, port, outcome, egress, answered, .. } in batch.0.drain(..) {
+        match (outcome, leaving.get_mut(usize::from(egress.0))) {
+            (None, Some(queue)) => queue.push(frame),
             (None, None) => counters.end(Outcome::NextHopUnresolved),
-            (Some(Outcome::Host), _) => counters.end(punt(packet, io)),
+            (Some(Outcome::Host), _) => counters.end(punt(frame, port, io)),
             (Some(outcome), _) => {
                 counters.end(outcome);
-                if packet.answered {
-                    answer(packet, io, counters);
+                if answered {
+                    answer(frame, port, io, counters);
                 }
             }
         }
@@ -64,17 +65,17 @@ fn transmit<I: Io>(
 
 /// Sends what the packet's frame has become: a packet of our own, counted apart (D-7).
 #[cold]
-fn answer<I: Io>(packet: Packet<I::Frame>, io: &mut I, counters: &WorkerCounters) {
+fn answer<I: Io>(frame: I::Frame, port: PortId, io: &mut I, counters: &WorkerCounters) {
     let mut frames = ArrayVec::<_, BURST>::new();
-    frames.push(packet.frame);
-    io.transmit(packet.port, &mut frames);
+    frames.push(frame);
+    io.transmit(port, &mut frames);
     let sent = frames.is_empty();
     counters.add(if sent { Event::IcmpSent } else { Event::IcmpUnsent }, 1);
     counters.add(Event::Sent, u64::from(sent));
 }
 
-fn punt<I: Io>(packet: Packet<I::Frame>, io: &mut I) -> Outcome {
-    match io.punt(packet.port, packet.frame) {
+fn punt<I: Io>(frame: I::Frame, port: PortId, io: &mut I) -> Outcome {
+    match io.punt(port, frame) {
         Ok(()) => Outcome::Host,
         Err(Punt::NoInterface) => Outcome::NoHostInterface,
         Err(Punt::Full) => Outcome::HostFull,

@@ -2,7 +2,8 @@
 //!
 //! [`Worker::step`] is the diagram `rx → parse → classify → track → select → encap → tx`, a line a
 //! stage. A stage looks at the packets whose way goes on and leaves in each what it found out
-//! ([`crate::batch::Packet`]), or ends it with a named outcome. In the order of the lines:
+//! ([`crate::batch::Packet`]), or ends it with a named outcome. Each is a function of its own in the
+//! program too: a burst's loop then has all registers. In the order of the lines:
 //!
 //! 1. *Receive*: fragments that have waited long enough, or whose first one has come, go before
 //!    what the ports have; together at most a burst.

@@ -27,9 +27,15 @@ pub(crate) fn is_right(header: &[u8; 20]) -> bool {
     let ((Some(first), Some(second)), Some(last)) = (words, header.last_chunk()) else {
         return false;
     };
-    let (sum, carried) = u64::from_ne_bytes(*first).overflowing_add(u64::from_ne_bytes(*second));
-    let last = u64::from(u32::from_ne_bytes(*last)) + u64::from(carried);
-    let (sum, again) = sum.overflowing_add(last);
+    let (first, second) = (u64::from_ne_bytes(*first), u64::from_ne_bytes(*second));
+    is_right_in_words(first, second, u32::from_ne_bytes(*last))
+}
+
+/// The same for a header as two long words and a short one, in whatever order of bytes.
+#[inline(always)]
+pub(crate) fn is_right_in_words(first: u64, second: u64, last: u32) -> bool {
+    let (sum, carried) = first.overflowing_add(second);
+    let (sum, again) = sum.overflowing_add(u64::from(last) + u64::from(carried));
     // All ones once folded is a multiple of this; and no header is nothing but zeros.
     sum.wrapping_add(again.into()) % 0xFFFF == 0
 }

@@ -49,15 +49,15 @@ pub fn apply<F: Frame>(
     }
     let header = template.header();
     // The inner Ethernet header, tag included, makes way.
-    if !frame.move_start(header.len() as isize - parsed.l3 as isize) {
+    let length = header.len() + usize::from(parsed.length);
+    if !frame.reshape(header.len() as isize - parsed.l3 as isize, length) {
         return Err(Outcome::NoHeadroom);
     }
-    frame.truncate(header.len() + usize::from(parsed.length));
     write(frame.bytes_mut(), parsed, template, id, label).ok_or(Outcome::NoHeadroom)
 }
 
 /// `None` never happens behind [`apply`]'s checks; it stands where a panic would.
-#[inline]
+#[inline(always)]
 fn write(
     bytes: &mut [u8],
     parsed: &Parsed,

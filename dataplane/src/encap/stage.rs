@@ -1,16 +1,19 @@
 //! A burst's encapsulation.
 
+use arrayvec::ArrayVec;
 use tables::{Family, HashSeed, Outcome, SlotId, Tables, Template, WorkerCounters};
 
 use super::oversize::{self, Sender};
 use super::{FlowLabel, FlowLabels, Identifiers, apply};
-use crate::batch::{Batch, Packet};
+use crate::batch::{BURST, Batch, Packet};
 use crate::icmp::Paths;
 use crate::io::Io;
+use crate::parse::Parsed;
 use crate::prefetch::prefetch;
 
 /// Puts every live packet that has a backend into its tunnel and notes the port that it leaves by,
 /// or ends its way. What lives on goes out; what had to be fragmented is out already.
+#[inline(never)]
 pub fn stage<I: Io>(
     batch: &mut Batch<I::Frame>,
     tables: &Tables,
@@ -19,17 +22,25 @@ pub fn stage<I: Io>(
     io: &mut I,
     counters: &WorkerCounters,
 ) {
-    for packet in batch.live() {
-        if let Some(template) = packet.slot.and_then(|slot| template(packet, slot, tables)) {
-            prefetch(template);
+    let mut tunnels = ArrayVec::<(u8, SlotId, &Template), BURST>::new();
+    for (index, packet) in (0..).zip(&mut batch.0) {
+        let (None, Some(slot)) = (packet.outcome, packet.slot) else { continue };
+        match tables.slots.template(slot, packet.parsed.flow.family()) {
+            Some(template) => {
+                prefetch(template);
+                // A batch holds no more packets than there is room for.
+                let _ = tunnels.try_push((index, slot, template));
+            }
+            // A slot without a template is a free one: nobody is behind it.
+            None => packet.end(Outcome::NoEligibleBackend),
         }
     }
     let mut labels = Labels { seed: &tables.seed, made: None };
     let mut sender = Sender { io, identifiers, paths, counters };
-    for packet in batch.live() {
-        let Some(slot) = packet.slot else { continue };
-        let done = encapsulate(packet, slot, tables, &mut sender, &mut labels);
-        if let Err(outcome) = done {
+    for (index, slot, template) in &tunnels {
+        let Some(packet) = batch.0.get_mut(usize::from(*index)) else { continue };
+        let limit = sender.paths.max_inner(*slot, template, tables);
+        if let Err(outcome) = encapsulate(packet, template, limit, &mut sender, &mut labels) {
             packet.end(outcome);
         }
     }
@@ -42,34 +53,25 @@ struct Labels<'t> {
 }
 
 impl Labels<'_> {
-    #[inline]
-    fn get(&mut self) -> FlowLabels {
-        *self.made.get_or_insert_with(|| FlowLabels::new(self.seed))
+    #[inline(never)]
+    fn of(&mut self, parsed: &Parsed) -> FlowLabel {
+        self.made.get_or_insert_with(|| FlowLabels::new(self.seed)).of(parsed)
     }
-}
-
-#[inline]
-fn template<'t, F>(packet: &Packet<F>, slot: SlotId, tables: &'t Tables) -> Option<&'t Template> {
-    tables.slots.template(slot, packet.parsed.flow.family())
 }
 
 #[inline]
 fn encapsulate<I: Io>(
     packet: &mut Packet<I::Frame>,
-    slot: SlotId,
-    tables: &Tables,
+    template: &Template,
+    limit: u16,
     sender: &mut Sender<'_, I>,
     labels: &mut Labels<'_>,
 ) -> Result<(), Outcome> {
-    // A slot without a template is a free one: nobody is behind it.
-    let template = template(packet, slot, tables).ok_or(Outcome::NoEligibleBackend)?;
-    let label =
-        if template.varies() { labels.get().of(&packet.parsed) } else { FlowLabel::default() };
+    let label = if template.varies() { labels.of(&packet.parsed) } else { FlowLabel::default() };
     let id = match template.outer() {
         Family::V4 => sender.identifiers.take(),
         Family::V6 => 0,
     };
-    let limit = sender.paths.max_inner(slot, template, tables);
     let done = if packet.parsed.length > limit {
         Err(Outcome::TooBig)
     } else {

@@ -25,6 +25,15 @@ pub trait Frame {
     fn move_start(&mut self, grow: isize) -> bool;
     /// Cuts the frame to `len` bytes; a longer `len` changes nothing.
     fn truncate(&mut self, len: usize);
+    /// [`Frame::move_start`], then [`Frame::truncate`].
+    #[inline]
+    fn reshape(&mut self, grow: isize, len: usize) -> bool {
+        let moved = self.move_start(grow);
+        if moved {
+            self.truncate(len);
+        }
+        moved
+    }
 }
 
 /// One worker's way to the ports and to the host.

@@ -12,13 +12,24 @@ const GRE: u8 = 47;
 /// Whether the packet is one that an appliance with these Tables encapsulated. A backend that
 /// forwards instead of decapsulating would otherwise have us wrap it again, for ever. (Without a
 /// tunnel there is no outer source to tell it by; there the backend counts down its TTL.)
-#[inline]
+#[inline(always)]
 pub fn is_loop(parsed: &Parsed, tables: &Tables) -> bool {
+    is_tunnel(parsed, tables) && is_ours(parsed, tables)
+}
+
+/// Whether the packet is of an encapsulation's protocol; for all of one [`tables::Target`] the same.
+#[inline(always)]
+pub(crate) fn is_tunnel(parsed: &Parsed, tables: &Tables) -> bool {
     let flow = &parsed.flow;
-    let tunnel = match flow.proto() {
+    match flow.proto() {
         IPV4 | IPV6 | GRE => true,
         UDP => tables.gue_ports.contains(&flow.dport()),
         _ => false,
-    };
-    tunnel && tables.is_tunnel_source(flow.src())
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_ours(parsed: &Parsed, tables: &Tables) -> bool {
+    tables.is_tunnel_source(parsed.flow.src())
 }

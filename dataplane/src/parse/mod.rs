@@ -22,12 +22,12 @@ use tables::{Family, Flow, Outcome, PacketClass, Port, Tables};
 
 use crate::batch::Batch;
 use crate::io::Frame;
-use crate::prefetch::prefetch;
 
 pub use ethernet::vlan;
 pub use icmp::Icmp;
 pub(crate) use icmp::quoted;
 pub use loop_guard::is_loop;
+pub(crate) use loop_guard::is_tunnel;
 
 /// Where a packet stands in its datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,13 +97,8 @@ fn walk(bytes: &[u8], port: &Port) -> Result<Parsed, Outcome> {
 }
 
 /// Parses every packet, or ends its way. Only live packets are [`Parsed`] behind it.
+#[inline(never)]
 pub fn stage<F: Frame>(batch: &mut Batch<F>, tables: &Tables) {
-    for packet in batch.live() {
-        let start = packet.frame.bytes().as_ptr();
-        prefetch(start);
-        // The outer header goes into the line in front of it.
-        prefetch(start.wrapping_sub(64));
-    }
     for packet in batch.live() {
         let Some(port) = tables.ports.get(usize::from(packet.port.0)) else {
             // A port that these Tables do not know takes no address as its own.

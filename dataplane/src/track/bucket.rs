@@ -14,8 +14,6 @@ pub(super) const LANES: usize = 32;
 #[cfg(loom)]
 pub(super) const LANES: usize = 4;
 
-const ALL_LANES: u32 = u32::MAX >> (32 - LANES);
-
 /// A free lane's tag.
 const FREE: u16 = 0;
 
@@ -27,8 +25,7 @@ impl Tags {
     /// One bit for each lane that holds `tag`.
     #[inline]
     pub(super) fn matching(&self, tag: u16) -> u32 {
-        let word = |i| self.0.get(i).map_or(0, |word: &AtomicU64| word.load(Ordering::Relaxed));
-        lanes_equal(std::array::from_fn(word), tag) & ALL_LANES
+        lanes_equal(&self.0, tag)
     }
 
     /// One bit for each free lane.
@@ -77,15 +74,24 @@ impl<const W: usize> Bucket<W> {
     /// Lanes that share a cache line with a lane, itself included: all of this many.
     const ABREAST: usize = if W == 2 { 2 } else { 1 };
 
-    /// Of the lanes that share `lane`'s cache line the one that holds `key`, else the first of them.
-    /// Both are compared without a branch: which one it is, nothing foretells.
-    #[inline]
-    pub(super) fn abreast(&self, lane: usize, key: &[u64; W]) -> usize {
+    /// Of the lanes that share `lane`'s cache line the one that seems to hold `key`, and whether any
+    /// does. Without a branch.
+    #[inline(always)]
+    pub(super) fn abreast(&self, lane: usize, key: &[u64; W]) -> (usize, bool) {
         let (first, last) = (lane & !(Self::ABREAST - 1), lane | (Self::ABREAST - 1));
-        if first == last {
-            return lane;
+        if Self::ABREAST == 1 {
+            return (lane, self.entry(lane).holds(key));
         }
-        first + usize::from(self.entry(last).holds(key))
+        let (in_first, in_last) = (self.entry(first).holds(key), self.entry(last).holds(key));
+        (first + usize::from(in_last), in_first | in_last)
+    }
+
+    /// Asks for the entry of a lane, or else for the tags. Without a branch.
+    #[inline(always)]
+    pub(super) fn prefetch_either(&self, entry: bool, lane: usize) {
+        let (entry_at, tags_at) =
+            ((&raw const *self.entry(lane)).cast::<u8>(), (&raw const self.tags).cast::<u8>());
+        prefetch(if entry { entry_at } else { tags_at });
     }
 
     /// Of the lanes in the mask `free` the best for a key whose own lane is `lane`: one in the same

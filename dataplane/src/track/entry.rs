@@ -31,7 +31,7 @@ unsafe impl<const W: usize> Zeroed for Entry<W> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Snapshot<const W: usize> {
     pub(super) key: [u64; W],
-    pub(super) value: Option<Value>,
+    pub(super) value: Value,
     pub(super) stamp: Stamp,
     pub(super) sequence: u32,
 }

@@ -20,7 +20,7 @@ impl Filter {
     /// Whether an entry meets the conditions.
     pub fn takes(&self, entry: &EntryView) -> bool {
         self.service.is_none_or(|service| service == entry.key.service())
-            && self.slot.is_none_or(|slot| slot == entry.value.slot)
+            && self.slot.is_none_or(|slot| slot == entry.value.slot())
             && self.clients.is_none_or(|prefix| prefix.contains(&entry.key.flow().src()))
     }
 }

@@ -1,5 +1,7 @@
 //! Writing entries: in place, into a free lane, or over one that gives way.
 
+use tables::SlotId;
+
 use super::bucket::{Bucket, LANES, lanes};
 use super::entry::{Busy, Locked, Snapshot};
 use super::hash::Place;
@@ -35,7 +37,7 @@ pub(super) enum Written {
     /// It was written over the live entry of its key.
     Replaced,
     /// A live entry of its key was there and stays.
-    Kept(Value),
+    Kept(SlotId),
     /// There is no room, or no allowance (T-19).
     Denied,
     /// Others are writing, or are on newer Tables.
@@ -101,7 +103,7 @@ where
     ) -> Written {
         let entered = self.enter(new, view, allowed);
         published();
-        self.settle(new, entered)
+        self.settle(new, &entered)
     }
 
     /// Writes an entry; [`published`] and [`Region::settle`] must follow. `allowed` is asked, once,
@@ -123,7 +125,7 @@ where
     }
 
     /// Leaves one entry of a key that was entered: what became of ours, now that others' are known.
-    pub(super) fn settle(&self, new: &New<W>, entered: Entered) -> Written {
+    pub(super) fn settle(&self, new: &New<W>, entered: &Entered) -> Written {
         let Some((at, sequence)) = entered.at else { return entered.written };
         let stays = self.leave_one(self.place(new.hash), at, sequence, &new.key);
         if stays { entered.written } else { Written::Contended }
@@ -173,14 +175,14 @@ where
         view: View<'_>,
     ) -> Result<Entered, Retry> {
         let state = view.judge_of(new.key.key().service(), seen.value, seen.stamp);
-        match (state, seen.value) {
-            (State::Newer, _) => Ok(Written::Contended.into()),
-            (State::Live, Some(value)) if !new.supersede => {
+        match state {
+            State::Newer => Ok(Written::Contended.into()),
+            State::Live if !new.supersede => {
                 self.touch(self.bucket(at.bucket), at.lane, seen, Touch::Confirm, view);
-                Ok(Written::Kept(value).into())
+                Ok(Written::Kept(seen.value.slot()).into())
             }
-            (State::Live, _) => self.write(at, seen, new, view, Written::Replaced),
-            (State::Dead, _) => self.write(at, seen, new, view, Written::Created),
+            State::Live => self.write(at, seen, new, view, Written::Replaced),
+            State::Dead => self.write(at, seen, new, view, Written::Created),
         }
     }
 

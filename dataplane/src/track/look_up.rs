@@ -14,6 +14,7 @@ use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
 
 /// Decides the packets that have a live entry, and tells the others what to do after selection.
 /// All of a burst's cache misses are on their way at once (D-3).
+#[inline(never)]
 pub(super) fn look_up<F>(
     batch: &mut Batch<F>,
     tables: &Tables,
@@ -71,7 +72,7 @@ impl Burst {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn probe<F>(
         &mut self,
         packet: &Packet<F>,
@@ -128,7 +129,7 @@ impl Told {
         let Some(packet) = batch.0.get_mut(usize::from(probe.about.packet)) else { return };
         match probe.found {
             Found::Hit(value, _) => {
-                packet.slot = Some(value.slot);
+                packet.slot = Some(value.slot());
                 packet.why = Why::Tracked;
                 packet.entry = Entry::Hit;
                 packet.tracking = Tracking::Found;
@@ -200,7 +201,7 @@ fn migrate<const W: usize, F>(probes: &[Probe<W>], batch: &mut Batch<F>) {
         else {
             continue;
         };
-        packet.slot = Some(value.slot);
+        packet.slot = Some(value.slot());
         packet.why = Why::Tracked;
         packet.entry = Entry::Hit;
         packet.tracking = Tracking::Migrate { hash, value, confirmed };

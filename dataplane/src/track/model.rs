@@ -25,7 +25,7 @@ const PREEMPTIONS: usize = 3;
 
 fn value(slot: u32) -> Value {
     let slot = SlotId::new(slot).expect("in range");
-    Value { slot, lifetime: Lifetime::WhileHealthy, epoch: 0 }
+    Value::new(slot, Lifetime::WhileHealthy, 0)
 }
 
 fn key(client: u8) -> [u64; 2] {
@@ -92,7 +92,7 @@ impl Shared {
             for lane in super::bucket::lanes(bucket.tags.matching(place.tag)) {
                 let seen = bucket.entry(lane).read().expect("quiet");
                 if seen.key == key(client) {
-                    slots.extend(seen.value.map(|v| v.slot.get()));
+                    slots.push(seen.value.slot().get());
                 }
             }
         }

@@ -16,7 +16,7 @@ pub(super) fn follow<F>(packet: &mut Packet<F>, table: &ConnectionTable, view: V
     let found =
         keys(packet, service, view.now).find_map(|key| table.peek(&key, view.tables, view.now));
     if let Some(value) = found {
-        packet.slot = Some(value.slot);
+        packet.slot = Some(value.slot());
         packet.why = Why::Quoted;
         packet.entry = Entry::Hit;
     }

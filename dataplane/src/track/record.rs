@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 use tables::counters::Event;
-use tables::{Family, FieldSet, Tables, Tick, WorkerCounters};
+use tables::{Family, Tables, Tick, WorkerCounters};
 
 use super::ConnectionTable;
 use super::InsertLimit;
@@ -13,6 +13,7 @@ use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
 
 /// Enters the packets that have a backend and wish to be remembered, and counts what became of
 /// their entries.
+#[inline(never)]
 pub(super) fn record<F>(
     batch: &mut Batch<F>,
     tables: &Tables,
@@ -21,57 +22,64 @@ pub(super) fn record<F>(
     limit: &mut InsertLimit,
     counters: &WorkerCounters,
 ) {
+    let view = View { tables, now };
     let (mut v4, mut v6) = (Wishes::default(), Wishes::default());
     for (index, packet) in (0..).zip(&batch.0) {
-        if let Some((fields, what)) = wish(packet, tables) {
-            let (flow, service) = (&packet.parsed.flow, packet.service);
-            match flow.family() {
-                Family::V4 => v4.add(flow.v4_key_words(fields, service), &what, index),
-                Family::V6 => v6.add(flow.v6_key_words(fields, service), &what, index),
-            }
+        let remembers = matches!(packet.tracking, Tracking::Remember(_) | Tracking::Migrate { .. });
+        if remembers && packet.outcome.is_none() {
+            let _ = wish(packet, index, tables, &mut v4, &mut v6);
         }
     }
-    let view = View { tables, now };
-    v4.write(&table.v4, view, limit);
-    v6.write(&table.v6, view, limit);
-    v4.tell(batch, counters);
-    v6.tell(batch, counters);
+    if !v4.new.is_empty() {
+        v4.write(&table.v4, batch, view, limit, counters);
+    }
+    if !v6.new.is_empty() {
+        v6.write(&table.v6, batch, view, limit, counters);
+    }
 }
 
-/// What a packet's entry is to say.
-struct Wish {
-    hash: u64,
-    value: Value,
-    confirmed: bool,
-    supersede: bool,
-}
-
-/// The fields of the packet's key, and what to enter under it.
+/// Notes what the packet's entry is to say; `None` where these Tables lack what it takes.
 #[inline]
-fn wish<F>(packet: &Packet<F>, tables: &Tables) -> Option<(FieldSet, Wish)> {
-    match packet.tracking {
-        Tracking::No | Tracking::Found | Tracking::SelectOnly => None,
-        _ if packet.outcome.is_some() => None,
+fn wish<F>(
+    packet: &Packet<F>,
+    index: u8,
+    tables: &Tables,
+    v4: &mut Wishes<2>,
+    v6: &mut Wishes<5>,
+) -> Option<()> {
+    let plan = tables.service(packet.service)?.plan.class(packet.parsed.class);
+    let (hash, value, confirmed) = match packet.tracking {
         Tracking::Remember(hash) => {
-            let plan = tables.service(packet.service)?.plan.class(packet.parsed.class);
-            let value = Value::stamped(packet.slot?, plan.lifetime, tables)?;
-            let supersede = packet.parsed.syn && plan.syn_is_new;
-            Some((plan.track?, Wish { hash, value, confirmed: false, supersede }))
+            (hash, Value::stamped(packet.slot?, plan.lifetime, tables)?, false)
         }
-        Tracking::Migrate { hash, value, confirmed } => {
-            let plan = tables.service(packet.service)?.plan.class(packet.parsed.class);
-            Some((plan.track?, Wish { hash, value, confirmed, supersede: false }))
+        Tracking::Migrate { hash, value, confirmed } => (hash, value, confirmed),
+        Tracking::No | Tracking::Found | Tracking::SelectOnly => return None,
+    };
+    // What is migrated is never a new connection: those are not looked up.
+    let supersede = packet.parsed.syn && plan.syn_is_new;
+    let (flow, fields, service) = (&packet.parsed.flow, plan.track?, packet.service);
+    match flow.family() {
+        Family::V4 => {
+            let key = flow.v4_key_words(fields, service);
+            v4.add(New { key, hash, value, confirmed, supersede }, index);
+        }
+        Family::V6 => {
+            let key = flow.v6_key_words(fields, service);
+            v6.add(New { key, hash, value, confirmed, supersede }, index);
         }
     }
+    Some(())
 }
 
-/// A burst's entries of one family: where in the batch each one's packet is, and what has become
-/// of it.
-struct Wishes<const W: usize>(ArrayVec<(New<W>, u8, Written), BURST>);
+/// A burst's entries of one family, and where in the batch each one's packet is.
+struct Wishes<const W: usize> {
+    new: ArrayVec<New<W>, BURST>,
+    packets: ArrayVec<u8, BURST>,
+}
 
 impl<const W: usize> Default for Wishes<W> {
     fn default() -> Self {
-        Self(ArrayVec::new())
+        Self { new: ArrayVec::new(), packets: ArrayVec::new() }
     }
 }
 
@@ -79,36 +87,35 @@ impl<const W: usize> Wishes<W>
 where
     [u64; W]: KeyWords,
 {
-    fn add(&mut self, key: [u64; W], wish: &Wish, packet: u8) {
-        let Wish { hash, value, confirmed, supersede } = *wish;
-        let new = New { key, hash, value, confirmed, supersede };
+    #[inline]
+    fn add(&mut self, new: New<W>, packet: u8) {
         // A batch holds no more packets than there is room for.
-        let _ = self.0.try_push((new, packet, Written::Denied));
+        let _ = (self.new.try_push(new), self.packets.try_push(packet));
     }
 
-    /// Writes all, then settles all: so a burst needs one fence.
-    fn write(&mut self, region: &Region<W>, view: View<'_>, limit: &mut InsertLimit) {
-        if self.0.is_empty() {
-            return;
-        }
+    /// Writes all, then settles all, so that a burst needs one fence.
+    #[inline(never)]
+    fn write<F>(
+        &self,
+        region: &Region<W>,
+        batch: &mut Batch<F>,
+        view: View<'_>,
+        limit: &mut InsertLimit,
+        counters: &WorkerCounters,
+    ) {
         // A flood beyond the limit needs no lane.
         if limit.is_left(view.now) {
-            self.0.iter().for_each(|(new, ..)| region.prefetch_insert(new.hash));
+            self.new.iter().for_each(|new| region.prefetch_insert(new.hash));
         }
         let mut entered = ArrayVec::<Entered, BURST>::new();
-        for (new, ..) in &self.0 {
+        for new in &self.new {
             let _ = entered.try_push(region.enter(new, view, || limit.take(view.now)));
         }
         published();
-        for ((new, _, written), entered) in self.0.iter_mut().zip(entered) {
-            *written = region.settle(new, entered);
-        }
-    }
-
-    fn tell<F>(&self, batch: &mut Batch<F>, counters: &WorkerCounters) {
-        for (_, packet, written) in &self.0 {
+        for ((new, entered), packet) in self.new.iter().zip(&entered).zip(&self.packets) {
+            let written = region.settle(new, entered);
             if let Some(packet) = batch.0.get_mut(usize::from(*packet)) {
-                conclude(packet, *written, counters);
+                conclude(packet, written, counters);
             }
         }
     }
@@ -122,10 +129,10 @@ fn conclude<F>(packet: &mut Packet<F>, written: Written, counters: &WorkerCounte
             (Entry::Created, Event::EntryCreated)
         }
         Written::Replaced => (Entry::Replaced, Event::EntryReplaced),
-        Written::Kept(value) => {
+        Written::Kept(slot) => {
             // Another packet of this connection was entered since the look-up: one connection,
             // one backend.
-            packet.slot = Some(value.slot);
+            packet.slot = Some(slot);
             packet.why = Why::Tracked;
             (Entry::Hit, Event::EntryHit)
         }

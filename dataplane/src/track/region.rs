@@ -2,6 +2,7 @@
 
 use std::io;
 
+use arrayvec::ArrayVec;
 use tables::Key;
 
 use super::bucket::{Bucket, LANES, lanes};
@@ -9,6 +10,7 @@ use super::entry::Snapshot;
 use super::hash::{Place, TableKey};
 use super::mem::{Pages, Slab};
 use super::value::{Stamp, State, Value, View};
+use crate::batch::BURST;
 
 /// How a family's keys are kept.
 pub(super) trait KeyWords {
@@ -74,7 +76,6 @@ pub(super) struct Probe<const W: usize> {
     key: [u64; W],
     pub(super) hash: u64,
     pub(super) about: About,
-    lanes: u32,
     pub(super) found: Found,
 }
 
@@ -83,6 +84,15 @@ pub(super) struct Probe<const W: usize> {
 pub(super) struct Position {
     pub(super) bucket: u32,
     pub(super) lane: usize,
+}
+
+/// A probe whose own lane is another's.
+struct Missed {
+    /// Which one.
+    probe: usize,
+    place: Place,
+    /// Lanes with its tag that are to be looked at.
+    lanes: u32,
 }
 
 /// What one entry says about a key.
@@ -166,35 +176,36 @@ impl<const W: usize> Region<W> {
         let hash = self.hash(&key);
         let place = self.place(hash);
         self.bucket(place.home).prefetch(place.lane.into());
-        Probe { key, hash, about, lanes: 0, found: Found::Miss }
+        Probe { key, hash, about, found: Found::Miss }
     }
 
-    /// Answers a burst of probes, at most 32. Most entries are in the lane that their hash says,
-    /// and need no tags.
+    /// Answers a burst of probes, at most 32. Most entries are in the line that their hash says, and
+    /// need no tags. Which ones, nothing foretells: a branch on it would be guessed before the line
+    /// has come, and every wrong guess would wait for it. So all are compared first, without one.
     pub(super) fn find(&self, probes: &mut [Probe<W>], view: View<'_>) {
-        let mut missed = 0;
-        for (index, probe) in (0_u32..).zip(&mut *probes) {
-            probe.found = self.check_own_lane(probe, view);
-            if probe.found == Found::Miss {
-                missed |= 1_u32.wrapping_shl(index);
-                self.bucket(self.place(probe.hash).home).tags.prefetch();
+        let (mut own, mut all) = (0_u32, 0_u32);
+        let mut at = [0_u8; BURST];
+        for ((probe, at), bit) in probes.iter().zip(&mut at).zip(0..) {
+            let place = self.place(probe.hash);
+            let home = self.bucket(place.home);
+            let (lane, holds) = home.abreast(place.lane.into(), &probe.key);
+            *at = lane as u8;
+            own |= u32::from(holds) << bit;
+            all |= 1 << bit;
+            home.prefetch_either(holds, lane);
+        }
+        let mut missed = all & !own;
+        for index in lanes(own) {
+            let (Some(probe), Some(lane)) = (probes.get_mut(index), at.get(index)) else { break };
+            let home = self.bucket(self.place(probe.hash).home);
+            match self.check_lane(probe, home, usize::from(*lane), view) {
+                Answer::Hit(found) => probe.found = found,
+                // Whatever it is, it is left to the tags.
+                Answer::Nothing | Answer::Busy | Answer::Newer => missed |= 1 << index,
             }
         }
         if missed != 0 {
             self.find_by_tag(probes, missed, view);
-        }
-    }
-
-    /// Looks at the one line where the key's entry is, unless others were there first. What is not a
-    /// plain hit counts as a miss, which is left to the tags.
-    #[inline(always)]
-    fn check_own_lane(&self, probe: &Probe<W>, view: View<'_>) -> Found {
-        let place = self.place(probe.hash);
-        let bucket = self.bucket(place.home);
-        let lane = bucket.abreast(place.lane.into(), &probe.key);
-        match self.check_lane(probe, bucket, lane, view) {
-            Answer::Hit(found) => found,
-            Answer::Nothing | Answer::Busy | Answer::Newer => Found::Miss,
         }
     }
 
@@ -203,38 +214,46 @@ impl<const W: usize> Region<W> {
     /// bucket's entry.
     #[inline(never)]
     fn find_by_tag(&self, probes: &mut [Probe<W>], missed: u32, view: View<'_>) {
-        for_each(probes, missed, |probe| {
+        let mut all = ArrayVec::<Missed, BURST>::new();
+        for index in lanes(missed) {
+            let Some(probe) = probes.get(index) else { break };
             let place = self.place(probe.hash);
             let home = self.bucket(place.home);
-            probe.lanes = home.tags.matching(place.tag);
-            match probe.lanes {
+            let lanes = home.tags.matching(place.tag);
+            // A burst has no more probes than there is room for.
+            let _ = all.try_push(Missed { probe: index, place, lanes });
+            match lanes {
                 0 => self.bucket(place.other).tags.prefetch(),
                 lanes => home.prefetch_first(lanes),
             }
-        });
-        for_each(probes, missed, |probe| {
-            let place = self.place(probe.hash);
-            probe.found = self.check(probe, place.home, view);
-            probe.lanes = 0;
+        }
+        let mut elsewhere = false;
+        for Missed { probe, place, lanes } in &mut all {
+            let Some(probe) = probes.get_mut(*probe) else { continue };
+            probe.found = self.check(probe, place.home, *lanes, view);
+            *lanes = 0;
             if probe.found == Found::Miss {
                 let other = self.bucket(place.other);
-                probe.lanes = other.tags.matching(place.tag);
-                if probe.lanes != 0 {
-                    other.prefetch_first(probe.lanes);
+                *lanes = other.tags.matching(place.tag);
+                if *lanes != 0 {
+                    elsewhere = true;
+                    other.prefetch_first(*lanes);
                 }
             }
-        });
-        for_each(probes, missed, |probe| {
-            if probe.lanes != 0 {
-                probe.found = self.check(probe, self.place(probe.hash).other, view);
+        }
+        if elsewhere {
+            for Missed { probe, place, lanes } in all.iter().filter(|m| m.lanes != 0) {
+                let Some(probe) = probes.get_mut(*probe) else { continue };
+                probe.found = self.check(probe, place.other, *lanes, view);
             }
-        });
+        }
     }
 
-    fn check(&self, probe: &Probe<W>, bucket: u32, view: View<'_>) -> Found {
+    #[inline]
+    fn check(&self, probe: &Probe<W>, bucket: u32, which: u32, view: View<'_>) -> Found {
         let bucket = self.bucket(bucket);
         let mut found = Found::Miss;
-        for lane in lanes(probe.lanes) {
+        for lane in lanes(which) {
             match self.check_lane(probe, bucket, lane, view) {
                 Answer::Hit(found) => return found,
                 Answer::Newer => return Found::Contended,
@@ -264,7 +283,7 @@ impl<const W: usize> Region<W> {
             State::Newer => Answer::Newer,
             State::Live => {
                 self.touch(bucket, lane, &seen, probe.about.touch, view);
-                Answer::Hit(hit(&seen))
+                Answer::Hit(Found::Hit(seen.value, seen.stamp.confirmed()))
             }
         }
     }
@@ -287,25 +306,8 @@ impl<const W: usize> Region<W> {
     }
 }
 
-/// Calls `work` for the probes whose bits are set.
-fn for_each<const W: usize>(
-    probes: &mut [Probe<W>],
-    which: u32,
-    mut work: impl FnMut(&mut Probe<W>),
-) {
-    for index in lanes(which) {
-        if let Some(probe) = probes.get_mut(index) {
-            work(probe);
-        }
-    }
-}
-
 /// Equality of keys; `==` on arrays of this length calls memcmp (5 % of a look-up).
 #[inline(always)]
 pub(super) fn same<const W: usize>(a: &[u64; W], b: &[u64; W]) -> bool {
     a.iter().zip(b).fold(0, |different, (a, b)| different | a ^ b) == 0
-}
-
-fn hit<const W: usize>(seen: &Snapshot<W>) -> Found {
-    seen.value.map_or(Found::Miss, |value| Found::Hit(value, seen.stamp.confirmed()))
 }

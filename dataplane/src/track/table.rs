@@ -2,6 +2,7 @@
 
 use std::io;
 
+use arrayvec::ArrayVec;
 use tables::{Family, Key, Tables, Tick};
 
 use super::hash::TableKey;
@@ -10,6 +11,7 @@ use super::mem::Pages;
 use super::memory::Memory;
 use super::region::{About, Found, KeyWords, Region, Touch};
 use super::value::{Value, View};
+use crate::batch::BURST;
 
 /// The connection table, shared by all workers (D-3). Its size is fixed and its memory mapped
 /// once; nothing in it ever waits.
@@ -37,10 +39,25 @@ impl ConnectionTable {
 
     /// The live entry of one key; refreshes nothing (S-7).
     pub fn peek(&self, key: &Key, tables: &Tables, now: Tick) -> Option<Value> {
+        let mut found = None;
+        self.peek_all(std::slice::from_ref(key), tables, now, |_, value| found = Some(value));
+        found
+    }
+
+    /// Calls `found` for each of these keys that has a live entry, with the key's place; refreshes
+    /// nothing. A burst's lines are on their way together, as for packets (D-3).
+    pub fn peek_all(
+        &self,
+        keys: &[Key],
+        tables: &Tables,
+        now: Tick,
+        mut found: impl FnMut(usize, Value),
+    ) {
         let view = View { tables, now };
-        match key.family() {
-            Family::V4 => self.v4.peek(key, view),
-            Family::V6 => self.v6.peek(key, view),
+        for (start, keys) in (0..).step_by(BURST).zip(keys.chunks(BURST)) {
+            let mut found = |place: u8, value| found(start + usize::from(place), value);
+            self.v4.peek_all(keys, Family::V4, view, &mut found);
+            self.v6.peek_all(keys, Family::V6, view, &mut found);
         }
     }
 }
@@ -67,16 +84,28 @@ where
         matches!(self.insert(&new, view, || true), Written::Created | Written::Replaced)
     }
 
-    fn peek(&self, key: &Key, view: View<'_>) -> Option<Value> {
-        let idle_ticks = view.tables.service(key.service())?.idle_limit(view.now);
-        let about = About { idle_ticks, touch: Touch::Not, packet: 0 };
-        let mut probe = [self.probe(<[u64; W]>::of(key), about)];
-        self.find(&mut probe, view);
-        match probe {
-            [probe] => match probe.found {
-                Found::Hit(value, _) => Some(value),
-                Found::Miss | Found::Contended => None,
-            },
+    /// For the keys of its family, at most a burst.
+    fn peek_all(
+        &self,
+        keys: &[Key],
+        family: Family,
+        view: View<'_>,
+        found: &mut impl FnMut(u8, Value),
+    ) {
+        let mut probes = ArrayVec::<_, BURST>::new();
+        for (place, key) in (0..).zip(keys) {
+            let Some(service) = view.tables.service(key.service()) else { continue };
+            if key.family() == family {
+                let idle_ticks = service.idle_limit(view.now);
+                let about = About { idle_ticks, touch: Touch::Not, packet: place };
+                let _ = probes.try_push(self.probe(<[u64; W]>::of(key), about));
+            }
+        }
+        self.find(&mut probes, view);
+        for probe in &probes {
+            if let Found::Hit(value, _) = probe.found {
+                found(probe.about.packet, value);
+            }
         }
     }
 }

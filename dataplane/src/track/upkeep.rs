@@ -55,7 +55,7 @@ impl Census {
         }
         self.confirmed += u64::from(entry.confirmed);
         count(&mut self.services, usize::from(entry.key.service().0));
-        count(&mut self.slots, entry.value.slot.get() as usize);
+        count(&mut self.slots, entry.value.slot().get() as usize);
     }
 }
 

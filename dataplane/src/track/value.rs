@@ -2,35 +2,50 @@
 
 use tables::{EpochAge, Lifetime, ServiceId, SlotId, Tables, Tick};
 
-/// The backend of a connection: `slot:24 epoch:32 lifetime:8`, fixed when the entry is made (D-2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Value {
-    /// The backend's slot.
-    pub slot: SlotId,
-    /// By which of the slot's epochs the entry lives.
-    pub lifetime: Lifetime,
-    /// That epoch when the entry was made.
-    pub epoch: u32,
-}
+/// The backend of a connection, in one word: `slot:24 epoch:32 lifetime:8`, fixed when the entry is
+/// made (D-2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Value(u64);
 
 impl Value {
+    /// On this slot, for as long as the epoch of that lifetime is this one.
+    pub fn new(slot: SlotId, lifetime: Lifetime, epoch: u32) -> Self {
+        Self(u64::from(slot.get()) << 40 | u64::from(epoch) << 8 | lifetime as u64)
+    }
+
     /// A new entry's value, `None` when these Tables do not know the slot.
+    #[inline]
     pub fn stamped(slot: SlotId, lifetime: Lifetime, tables: &Tables) -> Option<Self> {
-        Some(Self { slot, lifetime, epoch: tables.slots.epochs(slot)?.of(lifetime) })
+        Some(Self::new(slot, lifetime, tables.slots.epochs(slot)?.of(lifetime)))
     }
 
+    /// The backend's slot.
+    #[inline]
+    pub fn slot(self) -> SlotId {
+        // 24 bits are what a slot has.
+        SlotId::new((self.0 >> 40) as u32).unwrap_or_default()
+    }
+
+    /// By which of the slot's epochs the entry lives.
+    #[inline]
+    pub fn lifetime(self) -> Lifetime {
+        if self.0 as u8 == 0 { Lifetime::WhileHealthy } else { Lifetime::Persisting }
+    }
+
+    /// That epoch when the entry was made.
+    #[inline]
+    pub fn epoch(self) -> u32 {
+        (self.0 >> 8) as u32
+    }
+
+    /// The word.
     pub(super) fn pack(self) -> u64 {
-        u64::from(self.slot.get()) << 40 | u64::from(self.epoch) << 8 | self.lifetime as u64
+        self.0
     }
 
-    /// `None` never happens for what [`Value::pack`] made.
-    pub(super) fn unpack(word: u64) -> Option<Self> {
-        let lifetime = match word as u8 {
-            0 => Lifetime::WhileHealthy,
-            1 => Lifetime::Persisting,
-            _ => return None,
-        };
-        Some(Self { slot: SlotId::new((word >> 40) as u32)?, lifetime, epoch: (word >> 8) as u32 })
+    /// What [`Value::pack`] gave.
+    pub(super) fn unpack(word: u64) -> Self {
+        Self(word)
     }
 }
 
@@ -74,9 +89,8 @@ impl View<'_> {
     /// Judges an entry of a service with this idle timeout. An age equal to the timeout has
     /// expired (T-8).
     #[inline]
-    pub(super) fn judge(&self, value: Option<Value>, stamp: Stamp, idle_ticks: u32) -> State {
-        let Some(value) = value else { return State::Dead };
-        match self.tables.slots.age(value.slot, value.lifetime, value.epoch) {
+    pub(super) fn judge(&self, value: Value, stamp: Stamp, idle_ticks: u32) -> State {
+        match self.tables.slots.age(value.slot(), value.lifetime(), value.epoch()) {
             EpochAge::Newer => State::Newer,
             EpochAge::Older => State::Dead,
             EpochAge::Current if self.now.since(stamp.seen()) >= idle_ticks => State::Dead,
@@ -86,7 +100,7 @@ impl View<'_> {
 
     /// Judges anyone's entry. One of a current epoch whose service these Tables do not know was
     /// made by newer ones.
-    pub(super) fn judge_of(&self, service: ServiceId, value: Option<Value>, stamp: Stamp) -> State {
+    pub(super) fn judge_of(&self, service: ServiceId, value: Value, stamp: Stamp) -> State {
         let idle_ticks = self.tables.service(service).map(|s| s.idle_limit(self.now));
         match self.judge(value, stamp, idle_ticks.unwrap_or(u32::MAX)) {
             State::Live if idle_ticks.is_none() => State::Newer,
@@ -105,8 +119,10 @@ mod tests {
             for epoch in [0, 1, u32::MAX] {
                 for lifetime in [Lifetime::WhileHealthy, Lifetime::Persisting] {
                     let slot = SlotId::new(slot).expect("in range");
-                    let value = Value { slot, lifetime, epoch };
-                    assert_eq!(Value::unpack(value.pack()), Some(value));
+                    let value = Value::new(slot, lifetime, epoch);
+                    let parts = (value.slot(), value.lifetime(), value.epoch());
+                    assert_eq!(parts, (slot, lifetime, epoch));
+                    assert_eq!(Value::unpack(value.pack()), value);
                 }
             }
         }

@@ -98,10 +98,10 @@ pub(super) fn visit_live<const W: usize>(
 ) where
     [u64; W]: KeyWords,
 {
-    if let (State::Live, Some(value)) = (state, seen.value) {
+    if state == State::Live {
         visit(EntryView {
             key: seen.key.key(),
-            value,
+            value: seen.value,
             last_seen: seen.stamp.seen(),
             confirmed: seen.stamp.confirmed(),
         });

@@ -131,6 +131,20 @@ impl Flow {
         Self { words: [addresses, 0, 0, 0, tail(proto, sport, dport)], family: Family::V4 }
     }
 
+    /// An IPv4 flow without ports; addresses as numbers.
+    #[inline]
+    pub fn v4_without_ports(src: u32, dst: u32, proto: u8) -> Self {
+        let addresses = u64::from(src) << 32 | u64::from(dst);
+        Self { words: [addresses, 0, 0, 0, tail(proto, 0, 0)], family: Family::V4 }
+    }
+
+    /// The flow with source and destination port as they stand in the header, instead of none.
+    #[inline]
+    pub fn with_ports(mut self, ports: [u8; 4]) -> Self {
+        self.words[TAIL] |= u64::from(u32::from_be_bytes(ports)) << 32;
+        self
+    }
+
     /// An IPv6 flow; addresses in network byte order.
     #[inline]
     pub fn v6(src: [u8; 16], dst: [u8; 16], proto: u8, sport: u16, dport: u16) -> Self {
@@ -225,6 +239,18 @@ impl Flow {
         u128::from(self.words[2]) << 64 | u128::from(self.words[3])
     }
 
+    /// Whom the packet is for: two flows of one target have the same destination address, protocol
+    /// and destination port.
+    #[inline]
+    pub fn target(&self) -> Target {
+        const SERVICE: FieldSet = FieldSet(FieldSet::PROTO.0 | FieldSet::DPORT.0);
+        let service = self.words[TAIL] & SERVICE.mask().v6[TAIL];
+        match self.family {
+            Family::V4 => Target([self.dst_v4().into(), 0, service]),
+            Family::V6 => Target([self.words[2], self.words[3], service | 1]),
+        }
+    }
+
     /// The selection hash over the fields of `set` (S-1): SipHash-1-3 keyed with `seed` (D-6).
     pub fn selection_hash(&self, set: FieldSet, seed: &HashSeed) -> u64 {
         let words = self.masked(set);
@@ -277,6 +303,10 @@ fn halves(address: [u8; 16]) -> [u64; 2] {
 fn from_halves(high: u64, low: u64) -> IpAddr {
     Ipv6Addr::from(u128::from(high) << 64 | u128::from(low)).into()
 }
+
+/// Destination address, protocol and destination port of a flow, for comparing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target([u64; 3]);
 
 /// A tracking key: what the connection table compares, whole (D-3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -380,6 +410,26 @@ mod tests {
             assert_eq!(a.key(FieldSet::TWO_TUPLE, service).fields(), FieldSet::TWO_TUPLE);
             assert_eq!(a.key(FieldSet::FIVE_TUPLE, service).flow(), a);
         }
+    }
+
+    #[test]
+    fn a_target_is_destination_protocol_and_port() {
+        assert_eq!(v4(1).target(), v4(2).target());
+        assert_eq!(v6(1).target(), v6(2).target());
+        let [src, dst] = [[198, 51, 100, 7], [203, 0, 113, 10]];
+        for other in [
+            Flow::v4(src, [203, 0, 113, 11], 6, 1, 80),
+            Flow::v4(src, dst, 17, 1, 80),
+            Flow::v4(src, dst, 6, 1, 81),
+        ] {
+            assert_ne!(other.target(), v4(1).target());
+        }
+        let mapped = |last: [u8; 4]| {
+            let mut address = [0; 16];
+            address[12..].copy_from_slice(&last);
+            address
+        };
+        assert_ne!(Flow::v6(mapped(src), mapped(dst), 6, 1, 80).target(), v4(1).target());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub mod time;
 
 pub use backends::Backends;
 pub use counters::{Counters, WorkerCounters};
-pub use flow::{Family, FieldSet, Flow, HashSeed, Key};
+pub use flow::{Family, FieldSet, Flow, HashSeed, Key, Target};
 pub use maglev::{Maglev, MaglevCache, Member};
 pub use outcome::Outcome;
 pub use plan::{ClassPlan, EarlierKeys, PacketClass, Plan};

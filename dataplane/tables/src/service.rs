@@ -36,8 +36,16 @@ impl Service {
     /// The age, in ticks, at which an entry has expired by `now` (T-8).
     #[inline]
     pub fn idle_limit(&self, now: Tick) -> u32 {
-        match self.idle_floor.map_or(0, |floor| now.since(floor)) {
-            // No floor, or one so long ago that the clock has gone round.
+        match self.idle_floor {
+            None => self.idle_ticks,
+            Some(floor) => self.idle_limit_above(floor, now),
+        }
+    }
+
+    #[cold]
+    fn idle_limit_above(&self, floor: Tick, now: Tick) -> u32 {
+        match now.since(floor) {
+            // So long ago that the clock has gone round.
             0 => self.idle_ticks,
             since_floor => self.idle_ticks.min(since_floor),
         }

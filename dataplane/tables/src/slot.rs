@@ -3,7 +3,7 @@
 use crate::Template;
 
 /// A backend slot's number, 24 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(u32);
 
 impl SlotId {

@@ -132,7 +132,7 @@ impl Desk for WorkerDesk {
         let mut live = Vec::new();
         self.connections.for_each_live(self.worker.tables.current(), now, |entry| {
             let value = entry.value;
-            let (slot, lifetime, epoch) = (value.slot, value.lifetime, value.epoch);
+            let (slot, lifetime, epoch) = (value.slot(), value.lifetime(), value.epoch());
             live.push(LiveEntry { slot, lifetime, epoch });
         });
         live

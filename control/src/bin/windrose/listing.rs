@@ -45,7 +45,7 @@ impl Connections for Listing {
 
 fn entry(seen: &EntryView) -> Entry {
     let EntryView { key, value, last_seen, confirmed } = *seen;
-    Entry { key, slot: value.slot, last_seen, confirmed }
+    Entry { key, slot: value.slot(), last_seen, confirmed }
 }
 
 fn has_vip(entry: &Entry, wanted: &Wanted) -> bool {

@@ -90,7 +90,7 @@ fn a_peek_refreshes_nothing() {
     let key = udp(1).flow.key(FieldSet::FIVE_TUPLE, ServiceId(0));
     let table = rig.tracker.table();
     let peeked = table.peek(&key, &rig.tables, Tick(IDLE - 1)).expect("live");
-    assert_eq!(peeked.slot, slot(2));
+    assert_eq!(peeked.slot(), slot(2));
     assert_eq!(table.peek(&key, &rig.tables, Tick(IDLE)), None);
     assert_eq!(rig.live(IDLE), 0);
 }

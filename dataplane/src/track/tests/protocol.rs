@@ -183,7 +183,7 @@ where
             let mut probe = [region.probe(key, about)];
             region.find(&mut probe, view);
             match probe[0].found {
-                Found::Hit(value, false) if [slot(1), slot(2)].contains(&value.slot) => {}
+                Found::Hit(value, false) if [slot(1), slot(2)].contains(&value.slot()) => {}
                 Found::Contended => {}
                 wrong => panic!("{wrong:?}"),
             }

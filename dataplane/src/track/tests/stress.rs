@@ -85,7 +85,7 @@ fn under_stress_every_hit_gives_what_was_entered_for_its_key() {
             table.for_each_live(&first.tables, Tick(clock.load(Relaxed)), |entry| {
                 let std::net::IpAddr::V4(src) = entry.key.flow().src() else { return };
                 let [_, a, b, c] = src.octets();
-                assert_eq!(entry.value.slot, slot_of(u32::from_be_bytes([0, a, b, c])));
+                assert_eq!(entry.value.slot(), slot_of(u32::from_be_bytes([0, a, b, c])));
             });
             thread::sleep(Duration::from_millis(5));
         }

@@ -140,7 +140,7 @@ impl Desk for WorkerDesk {
 
     fn adopt(&mut self, key: &Key, entry: LiveEntry, now: Tick) {
         let LiveEntry { slot, lifetime, epoch } = entry;
-        let value = Value { slot, lifetime, epoch };
+        let value = Value::new(slot, lifetime, epoch);
         self.connections.adopt(key, value, self.worker.tables.current(), now);
     }
 }

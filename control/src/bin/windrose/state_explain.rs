@@ -11,7 +11,7 @@ use control::simulate::Simulator;
 use control::simulate::desk::LiveEntry;
 use control::simulate::scenario::Tuple;
 use control::state::{Change, State};
-use dataplane::track::{ConnectionTable, Value};
+use dataplane::track::ConnectionTable;
 use tables::{Flow, Key, Match, PacketClass, Tables, Tick};
 
 use crate::desk::WorkerDesk;
@@ -60,7 +60,8 @@ fn entries(
     let fields = plan.track.into_iter().chain(plan.track_before.at(now));
     let known = fields.filter_map(|fields| {
         let key = flow.key(fields, rule.service);
-        let Value { slot, lifetime, epoch } = running.peek(&key, tables, now)?;
+        let value = running.peek(&key, tables, now)?;
+        let (slot, lifetime, epoch) = (value.slot(), value.lifetime(), value.epoch());
         Some((key, LiveEntry { slot, lifetime, epoch }))
     });
     known.collect()

@@ -10,12 +10,15 @@ use crate::encap::checksum;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
 const OFFSET: u16 = 0x1FFF;
+/// The checksum of a header that was to get one on its way out: so frames stand in captures, and
+/// so they come from virtual machines next door. Nothing was damaged.
+const LEFT_TO_A_NIC: [u8; 2] = [0, 0];
 
 /// Reads the packet whose header starts at `l3`.
 #[inline]
 pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
     let header: &[u8; 20] = chunk(bytes, l3).ok_or(Outcome::MalformedIp)?;
-    let [first, tos, n0, n1, i0, i1, f0, f1, ttl, proto, _, _, s0, s1, s2, s3, d0, d1, d2, d3] =
+    let [first, tos, n0, n1, i0, i1, f0, f1, ttl, proto, c0, c1, s0, s1, s2, s3, d0, d1, d2, d3] =
         *header;
     let header_length = usize::from(first & 0x0F) * 4;
     let length = be16(n0, n1);
@@ -30,7 +33,7 @@ pub(super) fn packet(bytes: &[u8], l3: usize) -> Result<Parsed, Outcome> {
         20 => checksum::is_right(header),
         _ => checksum::is_right_with_options(bytes.get(l3..l4).unwrap_or_default()),
     };
-    if !undamaged {
+    if !undamaged && [c0, c1] != LEFT_TO_A_NIC {
         return Err(Outcome::WrongChecksum);
     }
 

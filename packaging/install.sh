@@ -41,7 +41,9 @@ completions() {
     put 644 "$pages/completion" "$prefix/share/$2"
 }
 completions bash bash-completion/completions/windrose
-completions zsh zsh/vendor-completions/_windrose
+# Where Debian's zsh looks: packages and the local administrator each have a place.
+if [ "$prefix" = /usr ]; then functions=vendor-completions; else functions=site-functions; fi
+completions zsh "zsh/$functions/_windrose"
 completions fish fish/vendor_completions.d/windrose.fish
 
 doc=$prefix/share/doc/windrose
@@ -52,4 +54,5 @@ put 644 "$here/net_af_xdp.conf" "$doc/net_af_xdp.conf"
 
 if [ -z "$root" ]; then
     echo "installed below $prefix; then: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload"
+    echo "and, for members of the group: chgrp windrose /etc/windrose/windrose.toml"
 fi

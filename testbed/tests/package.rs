@@ -87,9 +87,14 @@ fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {
     let gone = ["b1", "b2"].into_iter().find(|b| *b != backend).unwrap_or("b3");
     configure(machine, &config.clone().without(gone))?;
     machine.run("systemctl reload windrose")?;
-    eventually("the reload", || {
+    eventually("the status", || {
         Ok(machine.show(UNIT, "StatusText")?.starts_with("generation 2: 2 services, 4 of 4"))
     })?;
+    machine.run("echo '[[' >>/etc/windrose/windrose.toml")?;
+    assert!(machine.run("systemctl reload windrose").is_err(), "a refused reload is a failure");
+    assert_eq!(machine.run("systemctl is-active windrose")?, "active");
+    configure(machine, &config.clone().without(gone))?;
+    commands_of_the_group(machine)?;
     assert_eq!(connection.who()?, backend);
     for _ in 0..20 {
         assert_ne!(ask(&topology.client, vip(Family::V4, Family::V4))?, gone);
@@ -110,6 +115,15 @@ fn answers_at_its_socket(machine: &Machine) -> Result<()> {
     ] {
         assert_eq!(machine.run(command)?.trim(), said, "{command}");
     }
+    Ok(())
+}
+
+/// A member of the group may ask; somebody else may not.
+fn commands_of_the_group(machine: &Machine) -> Result<()> {
+    let as_somebody = "setpriv --reuid=65534 --clear-groups --regid";
+    machine.run(&format!("{as_somebody}=windrose windrose status"))?;
+    assert!(machine.run(&format!("{as_somebody}=65534 windrose status")).is_err());
+    assert_eq!(machine.run("stat -c '%U:%G %a' /var/lib/windrose")?, "root:windrose 750");
     Ok(())
 }
 

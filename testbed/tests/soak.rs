@@ -1,4 +1,4 @@
-//! Everything at once for a while: clients that come, go and stay, reloads, files that are refused. What
+//! Everything at once for a while: clients that come, go and stay, reloads, refused files, orders. What
 //! the process takes of memory stays what it was. Two minutes in CI, shorter elsewhere
 //! (`SOAK_SECONDS` chooses).
 
@@ -15,7 +15,7 @@ use testbed::{Error, Result};
 const SLACK_KB: u64 = 256;
 
 #[test]
-fn memory_is_flat_under_churn_reloads_and_bad_files() -> Result<()> {
+fn memory_is_flat_under_churn_reloads_bad_files_and_orders() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     // Connections that are over make room for others: in a full table a new one has no entry, and does
     // not survive a change of the set (D-4).
@@ -42,24 +42,35 @@ fn length() -> Duration {
     Duration::from_secs(chosen.unwrap_or(default))
 }
 
-/// Files to change to, in turn; `None`: one that is refused.
-fn changes(full: &Config) -> Vec<Option<Config>> {
+/// What happens to it.
+enum Change {
+    File(Config),
+    BadFile,
+    /// A command of the operator's.
+    Command(&'static [&'static str]),
+}
+
+/// In turn.
+fn changes(full: &Config) -> Vec<Change> {
+    use Change::{BadFile, Command, File};
     vec![
-        Some(full.clone().kind("gre")),
-        Some(full.clone().without("b1")),
-        None,
-        Some(full.clone()),
-        Some(Config { draining: "30s", ..full.clone().kind("gre").without("b2") }),
-        Some(full.clone()),
+        File(full.clone().kind("gre")),
+        File(full.clone().without("b1")),
+        Command(&["backend", "disable", "web-v4", "rack/b3"]),
+        BadFile,
+        Command(&["status"]),
+        File(full.clone()),
+        Command(&["backend", "drain", "web-v6", "rack/b3"]),
+        Command(&["backend", "enable", "web-v4", "rack/b3"]),
+        File(Config { draining: "30s", ..full.clone().kind("gre").without("b2") }),
+        Command(&["backend", "enable", "web-v6", "rack/b3"]),
+        Command(&["counters"]),
+        File(full.clone()),
     ]
 }
 
 /// Changes one after another; what it takes of memory after each.
-fn soak(
-    appliance: &mut Appliance,
-    changes: &[Option<Config>],
-    length: Duration,
-) -> Result<Vec<u64>> {
+fn soak(appliance: &mut Appliance, changes: &[Change], length: Duration) -> Result<Vec<u64>> {
     let began = Instant::now();
     let mut samples = Vec::new();
     for change in changes.iter().cycle() {
@@ -67,8 +78,9 @@ fn soak(
             break;
         }
         match change {
-            Some(config) => appliance.reload(config)?,
-            None => appliance.reload_refused(&"[[", "windrose.toml")?,
+            Change::File(config) => appliance.reload(config)?,
+            Change::BadFile => appliance.reload_refused(&"[[", "windrose.toml")?,
+            Change::Command(words) => drop(appliance.tell(words)?),
         }
         samples.push(anonymous(appliance.pid())?);
         std::thread::sleep(Duration::from_millis(20));

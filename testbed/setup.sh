@@ -6,7 +6,7 @@
 set -euo pipefail
 
 build=(build-essential pkg-config libdpdk-dev libclang-14-dev)
-run=(dpdk nginx-light iproute2 ethtool iputils-ping util-linux curl tshark nftables systemd xz-utils
+run=(dpdk nginx-light bird2 iproute2 ethtool iputils-ping util-linux curl tshark nftables systemd xz-utils
     procps python3-yaml qemu-system-x86)
 pages=512 # of 2 MB
 
@@ -34,8 +34,14 @@ if [ ${#missing[@]} -gt 0 ]; then
     echo "setup: installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
-    # RUNLEVEL=1: nginx is for the test's own use, not to be started as a service.
+    # RUNLEVEL=1: nginx and bird are for the tests' own use, not to be started as services.
     RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    # Where systemd runs, that alone does not keep it from doing so.
+    for service in nginx bird; do
+        if [[ " ${missing[*]} " = *" $service"* ]] && [ -d /run/systemd/system ]; then
+            systemctl disable --now --quiet "$service" || true
+        fi
+    done
 fi
 
 [ "${1:-run}" = run ] || exit 0

@@ -10,6 +10,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use tables::counters::Event;
 use tables::maglev::Member;
@@ -184,6 +185,7 @@ impl<F: Frame> Rig<F> {
                 counters: Arc::clone(&counters),
                 number,
                 identifiers: Default::default(),
+                waiting: Waiting::new(Tick::LENGTH),
                 icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
                 observer: (),
                 batch: Default::default(),

@@ -213,6 +213,7 @@ fn backends_without_a_known_next_hop_are_warned_about_once_for_each_that_is_miss
     let port = "[[port]]\nname = \"up\"\ndevice = \"net_null0\"\naddresses = [\"10.0.0.2/24\"]";
     let gateway = format!("{port}\ngateways = [\"10.0.0.1\"]");
     let known = format!("{gateway}\nneighbours = {{ \"10.0.0.1\" = \"02:00:00:00:00:01\" }}");
+    let host = format!("{port}\nhost_interface = \"wr-up\"");
     let far = r#"{ name = "a", address = "10.1.0.11" }, { name = "b", address = "10.1.0.12" }"#;
     let near = r#"{ name = "a", address = "10.0.0.11" }"#;
     let dropped = "so its packets are dropped (next_hop_unresolved)";
@@ -220,25 +221,28 @@ fn backends_without_a_known_next_hop_are_warned_about_once_for_each_that_is_miss
     for (port, backends, expected) in [
         ("", far, None),
         (&*known, far, None),
+        // The kernel has routes there, and finds neighbours out.
+        (&*host, far, None),
+        (&*host, near, None),
         (
             port,
             far,
             Some(format!(
-                "{of_far}: no port's prefix and no gateway leads there, {dropped}; give a [[port]] an IPv4 gateway"
+                "{of_far}: no port's prefix and no gateway leads there, {dropped}; give a [[port]] a host_interface, or an IPv4 gateway"
             )),
         ),
         (
             &*gateway,
             far,
             Some(format!(
-                "{of_far}: port \"up\" has no neighbour 10.0.0.1, {dropped}; give port \"up\" neighbours = {{ \"10.0.0.1\" = \"MAC\" }}"
+                "{of_far}: port \"up\" has no neighbour 10.0.0.1, {dropped}; give port \"up\" a host_interface, or neighbours = {{ \"10.0.0.1\" = \"MAC\" }}"
             )),
         ),
         (
             &*known,
             near,
             Some(format!(
-                "backend 10.0.0.11: port \"up\" has no neighbour 10.0.0.11, {dropped}; give port \"up\" neighbours = {{ \"10.0.0.11\" = \"MAC\" }}"
+                "backend 10.0.0.11: port \"up\" has no neighbour 10.0.0.11, {dropped}; give port \"up\" a host_interface, or neighbours = {{ \"10.0.0.11\" = \"MAC\" }}"
             )),
         ),
     ] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use control::config::{self, Environment};
 use control::model::Config;
 use control::plan::builder::Planner;
-use control::plan::wiring::{NextHop, Wiring};
+use control::plan::wiring::Wiring;
 use control::plan::zones::Zones;
 use control::state::{Change, Clock, State};
 use tables::{Family, Mac, PortId, ServiceId, Tables, ZoneId};
@@ -91,7 +91,7 @@ fn state(config: Config) -> State {
 
 fn wiring() -> Wiring {
     let macs = vec![Mac([2, 0, 0, 0, 1, 0]), Mac([2, 0, 0, 0, 1, 1])];
-    Wiring { macs, any_mac: false, assumed_neighbour: Some(ASSUMED) }
+    Wiring { macs, assumed_neighbour: Some(ASSUMED), ..Wiring::default() }
 }
 
 fn tables(state: &State) -> Tables {
@@ -104,8 +104,9 @@ fn address(text: &str) -> IpAddr {
 
 /// The number of the port that leads to an address, and the next hop there.
 fn way(config: &Config, to: &str) -> Option<(u8, Option<Mac>)> {
-    let NextHop { port, mac } = wiring().next_hop(config, address(to))?;
-    Some((port.0, mac))
+    let ways = wiring().ways(config, address(to));
+    assert!(ways.hops.len() <= 1, "{ways:?}");
+    ways.hops.first().map(|hop| (hop.port.0, hop.mac))
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub struct Packet<F> {
     pub frame: F,
     /// The port that it arrived on.
     pub port: PortId,
-    /// Whether it was held for its first fragment (S-6).
+    /// Whether it was held, for its first fragment (S-6) or its next hop: it is not held again.
     pub waited: bool,
     /// What the parser read.
     pub parsed: Parsed,

@@ -9,6 +9,7 @@
 //! - [`track`]: the connection table (D-2 to D-4);
 //! - [`select`]: Maglev, for what is not tracked (S-1, S-2);
 //! - [`encap`]: the outer header (D-8);
+//! - [`waiting`]: what waits for its next hop;
 //! - [`icmp`]: answers to what was too big, echo replies, path MTUs (D-8, N-3, S-7);
 //! - [`tx`]: out, to the network or to the host; every packet is counted here, once (D-7);
 //! - [`io`]: where frames come from and go to: DPDK, memory, captures;
@@ -39,4 +40,5 @@ pub mod select;
 )]
 pub mod track;
 pub mod tx;
+pub mod waiting;
 pub mod worker;

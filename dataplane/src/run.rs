@@ -36,7 +36,9 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
     /// takes no more steps.
     pub fn finish(&mut self) {
         let counters = self.counters.worker(self.number);
-        while self.fragments.give_up(&mut self.batch, counters) {
+        while self.fragments.give_up(&mut self.batch, counters)
+            || self.waiting.give_up(&mut self.batch, counters)
+        {
             tx::stage(&mut self.batch, &mut self.io, counters, &mut self.observer);
         }
     }

@@ -5,8 +5,8 @@
 //! ([`crate::batch::Packet`]), or ends it with a named outcome. Each is a function of its own in the
 //! program too: a burst's loop then has all registers. In the order of the lines:
 //!
-//! 1. *Receive*: fragments that have waited long enough, or whose first one has come, go before
-//!    what the ports have; together at most a burst.
+//! 1. *Receive*: fragments that have waited long enough, or whose first one has come, and packets
+//!    whose next hop is known by now, go before what the ports have; together at most a burst.
 //! 2. *Parse*: is it for us, is it sound, what are its addresses and ports? An ICMP error is from
 //!    here on the packet that it quotes, turned round (S-7).
 //! 3. *Fragments*: a later one takes over its first one's ports, or leaves the burst to wait (S-6).
@@ -17,7 +17,8 @@
 //! 6. *Select*: the others get a backend by hash.
 //! 7. *Record*: what was selected, and is to be tracked, gets its entry. Looking up and recording
 //!    are the diagram's "track": selection stands between them.
-//! 8. *Encapsulate*: the outer header goes in front, if packet and header fit the way.
+//! 8. *Encapsulate*: the outer header goes in front, if packet and header fit the way. A few packets
+//!    whose next hop is being asked for leave the burst to wait.
 //! 9. *ICMP*: of what has ended, some must be answered (too big, echo), and reports about our own
 //!    tunnels teach us.
 //! 10. *Transmit*: out to the network or to the host. Every packet of the burst is counted here,
@@ -36,6 +37,7 @@ use crate::icmp::Messenger;
 use crate::io::Io;
 use crate::track::Tracker;
 use crate::tx::Observe;
+use crate::waiting::Waiting;
 use crate::{classify, encap, parse, select, tx};
 
 /// Everything that a worker owns or shares; nothing here is locked.
@@ -54,6 +56,8 @@ pub struct Worker<I: Io, O = ()> {
     pub number: usize,
     /// The outer headers' identifications.
     pub identifiers: Identifiers,
+    /// What waits for its next hop.
+    pub waiting: Waiting<I::Frame>,
     /// What it says and learns by ICMP.
     pub icmp: Messenger,
     /// Sees every packet before it leaves.
@@ -68,7 +72,10 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
     pub fn step(&mut self, now: Tick) -> usize {
         let counters = self.counters.worker(self.number);
         let batch = &mut self.batch;
-        let released = self.fragments.release(batch, now, counters);
+        let mut released = self.fragments.release(batch, now, counters);
+        if !self.waiting.is_empty() {
+            released += self.waiting.release(batch, self.tables.current(), now, counters);
+        }
         self.io.receive(batch);
         let received = batch.0.len() - released;
         counters.add(Event::Received, received as u64);
@@ -81,7 +88,11 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         select::stage(batch, tables);
         self.tracker.record(batch, tables, now, counters);
         let paths = self.icmp.paths(now);
-        encap::stage(batch, tables, &mut self.identifiers, paths, &mut self.io, counters);
+        let unresolved =
+            encap::stage(batch, tables, &mut self.identifiers, paths, &mut self.io, counters);
+        if unresolved {
+            self.waiting.hold(batch, tables, now, counters);
+        }
         self.icmp.stage(batch, tables, now, counters);
         tx::stage(batch, &mut self.io, counters, &mut self.observer);
 

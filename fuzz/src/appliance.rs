@@ -9,6 +9,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use tables::counters::Event;
 use tables::maglev::Member;
@@ -173,6 +174,7 @@ impl Appliance {
             counters: Arc::clone(&counters),
             number,
             identifiers: Identifiers::default(),
+            waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
             observer: (),
             batch: Default::default(),

@@ -68,6 +68,14 @@ pub fn backend(segment: u8, family: Family, index: usize) -> IpAddr {
     }
 }
 
+/// Where backends are that only a router leads to.
+pub const FAR_PREFIX: &str = "10.7.0.0/24";
+
+/// Backend `index` there.
+pub fn far(index: usize) -> IpAddr {
+    parse(&format!("10.7.0.{}", 11 + index))
+}
+
 /// Backend `index`'s name.
 pub fn backend_name(index: usize) -> String {
     format!("b{}", index + 1)

@@ -5,6 +5,8 @@
 //!
 //! - [`address`]: who has which address;
 //! - [`topology`]: the namespaces and the wires between them, two-arm, one-arm, and two VLANs on one wire ([`trunk`]);
+//! - [`router`]: routers on the backends' segment, and backends behind them;
+//! - [`bird`]: a routing daemon;
 //! - [`appliance`]: a running `windrose`, started, reloaded, stopped, its counters read;
 //! - [`config`]: the file that it is given;
 //! - [`backend`]: a web server that has the VIPs on its loopback, and the [`decap`] helper in
@@ -24,6 +26,7 @@
 pub mod address;
 pub mod appliance;
 pub mod backend;
+pub mod bird;
 pub mod cleanup;
 pub mod client;
 pub mod command;
@@ -36,6 +39,7 @@ pub mod load;
 pub mod machine;
 pub mod netns;
 pub mod process;
+pub mod router;
 pub mod stall;
 pub mod supervisor;
 pub mod topology;

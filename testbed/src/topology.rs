@@ -163,6 +163,13 @@ impl Topology {
         self.fabric.ip(&format!("link set {name} mtu {TUNNEL_MTU} master {bridge} up")).map(drop)
     }
 
+    /// Connects one more interface to the backends' segment; `port` names its other end, at most 15
+    /// bytes.
+    pub fn attach(&self, namespace: &Namespace, interface: &str, port: &str) -> Result<()> {
+        wire((namespace, interface), (&self.fabric, port), TUNNEL_MTU)?;
+        self.fabric.ip(&format!("link set {port} master backs")).map(drop)
+    }
+
     fn client(&self) -> Result<()> {
         let client = &self.client;
         host_settings(client)?;
@@ -273,7 +280,7 @@ impl Topology {
 
 /// A host that receives on one interface what it answers on another, and does not tell the
 /// segment that it has the VIP.
-fn host_settings(namespace: &Namespace) -> Result<()> {
+pub(crate) fn host_settings(namespace: &Namespace) -> Result<()> {
     for scope in ["all", "default"] {
         namespace.set(&format!("ipv4/conf/{scope}/rp_filter"), 0)?;
         namespace.set(&format!("ipv4/conf/{scope}/arp_ignore"), 1)?;

@@ -49,6 +49,8 @@ pub struct Mirror {
     /// What the dump on its way tells may be out of date.
     again: bool,
     complete: bool,
+    /// Counts what has changed the picture.
+    version: u64,
 }
 
 impl Mirror {
@@ -56,10 +58,10 @@ impl Mirror {
     pub fn new<S: Into<String>>(interfaces: impl IntoIterator<Item = S>) -> Self {
         let empty = Network::new(interfaces);
         let network = empty.clone();
-        Self { empty, network, dump: None, sequence: 0, again: false, complete: false }
+        Self { empty, network, dump: None, sequence: 0, again: false, complete: false, version: 0 }
     }
 
-    /// Begins a dump: at the start, and when messages were lost.
+    /// Begins a dump on a new socket.
     pub fn start(&mut self) -> Request {
         self.dump = Some((0, self.empty.clone()));
         self.again = false;
@@ -87,7 +89,7 @@ impl Mirror {
         self.renew()
     }
 
-    /// Something happened that routes depend on, and that the messages do not tell in full.
+    /// News was lost, or something happened that the messages do not tell in full.
     pub fn doubt(&mut self) -> Option<Request> {
         self.again = true;
         self.renew()
@@ -96,6 +98,11 @@ impl Mirror {
     /// The newest picture; says nothing until a dump has been completed.
     pub fn network(&self) -> Option<&Network> {
         self.complete.then_some(&self.network)
+    }
+
+    /// Another number than before: the ways to something may have changed.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     fn renew(&mut self) -> Option<Request> {
@@ -111,7 +118,9 @@ impl Mirror {
             }
             self.again |= effect == Effect::Unclear;
         }
-        self.again |= self.network.take(fact, replaces) == Effect::Unclear;
+        let effect = self.network.take(fact, replaces);
+        self.again |= effect == Effect::Unclear;
+        self.version += u64::from(effect != Effect::Same);
     }
 
     fn next(&mut self) -> Option<Request> {
@@ -124,6 +133,7 @@ impl Mirror {
         if let Some((_, fresh)) = self.dump.take() {
             self.network = fresh;
             self.complete = true;
+            self.version += 1;
         }
         self.renew()
     }

@@ -8,23 +8,33 @@
 //! - [`network`]: the picture that they make, and the look-up of an address in it (`table` is one
 //!   routing table);
 //! - [`mirror`]: dumps and news in their order → the picture (pure);
-//! - `request`, `socket`: bytes for and from the kernel.
+//! - [`keep`]: which next hops the kernel is asked for; `watch` and `notices`: what of it all is
+//!   news to workers and people (pure);
+//! - `request`, `socket`: bytes for and from the kernel;
+//! - [`follow`]: the task that keeps all this going.
 //!
 //! [`snapshot`] reads it all once.
 
 pub mod fact;
+pub mod follow;
+pub mod keep;
 pub mod mirror;
 pub mod network;
+mod notices;
 mod request;
 pub mod route;
 mod socket;
 mod table;
 #[cfg(test)]
 mod tests;
+mod watch;
+#[cfg(test)]
+mod watch_tests;
 
 use std::io;
 
 pub use fact::Neighbour;
+pub use follow::{Kernel, follow};
 pub use mirror::Mirror;
 pub use network::{Network, Step, Verdict, Way};
 use socket::{PIECE, Read};

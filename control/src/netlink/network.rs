@@ -139,7 +139,9 @@ impl Network {
             Fact::Route(place, route) => self.put(place, route, replaces),
             Fact::RouteGone(place, route) => self.remove(place, route),
             Fact::Neighbour(whom, known) if self.is_ours(whom.0) => {
-                change(self.neighbours.insert(whom, known) != Some(known))
+                // Whether it was confirmed lately is nothing to a worker.
+                let before = self.neighbours.insert(whom, known).and_then(Neighbour::mac);
+                change(before != known.mac())
             }
             Fact::NeighbourGone(whom) => change(self.neighbours.remove(&whom).is_some()),
             Fact::Address(index) if self.is_ours(index) => Effect::Unclear,
@@ -173,16 +175,13 @@ impl Network {
     }
 
     fn put(&mut self, place: Place, route: Route, replaces: bool) -> Effect {
+        let Place { table, prefix, priority } = place;
         let Some(route) = self.ours(route) else {
             // It may stand in the place of one that was ours.
-            return if replaces { Effect::Unclear } else { Effect::Same };
+            let known = self.tables.get_mut(&table).is_some_and(|t| t.has(prefix, priority));
+            return if replaces && known { Effect::Unclear } else { Effect::Same };
         };
-        self.tables.entry(place.table).or_default().put(
-            place.prefix,
-            place.priority,
-            route,
-            replaces,
-        )
+        self.tables.entry(table).or_default().put(prefix, priority, route, replaces)
     }
 
     fn remove(&mut self, place: Place, route: Route) -> Effect {

@@ -16,6 +16,9 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::mirror::{Dump, Request};
 
+/// The sequence number of a request for a neighbour. No dump has it.
+pub(super) const RESOLVE: u32 = 0;
+
 /// Asks for all of something.
 pub(super) fn dump((what, sequence): Request) -> Vec<u8> {
     let message = match what {
@@ -46,8 +49,7 @@ pub(super) fn resolve(interface: u32, address: IpAddr, keep: bool) -> Vec<u8> {
         message.attributes.push(NeighbourAttribute::ExtFlags(NeighbourExtFlags::Managed));
     }
     let flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE;
-    // No dump has this number: it only comes back with a refusal.
-    written(RouteNetlinkMessage::NewNeighbour(message), flags, 0)
+    written(RouteNetlinkMessage::NewNeighbour(message), flags, RESOLVE)
 }
 
 fn family(address: IpAddr) -> AddressFamily {

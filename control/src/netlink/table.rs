@@ -45,6 +45,12 @@ impl Table {
         Effect::Changed
     }
 
+    /// Whether there is a route of this prefix and priority.
+    pub(super) fn has(&mut self, prefix: IpNet, priority: u32) -> bool {
+        let routes = self.0.get_mut(prefix);
+        routes.is_some_and(|routes| routes.iter().any(|(p, _)| *p == priority))
+    }
+
     /// Takes a route out.
     pub(super) fn remove(&mut self, prefix: IpNet, priority: u32, route: &Route) -> Effect {
         let Some(routes) = self.0.get_mut(prefix) else { return Effect::Same };

@@ -24,7 +24,7 @@ pub fn mac(port: PortId) -> Mac {
 /// The ports' cables: every next hop is known.
 pub fn wiring(config: &Config) -> Wiring {
     let macs = (0..config.ports.len()).map(|number| mac(PortId(number as u8))).collect();
-    Wiring { macs, any_mac: false, assumed_neighbour: Some(NEIGHBOUR) }
+    Wiring { macs, assumed_neighbour: Some(NEIGHBOUR), ..Wiring::default() }
 }
 
 /// The configuration with what a decision does not depend on, but a packet's way out does: a port,

@@ -12,7 +12,8 @@ use crate::parse::Parsed;
 use crate::prefetch::prefetch;
 
 /// Puts every live packet that has a backend into its tunnel and notes the port that it leaves by,
-/// or ends its way. What lives on goes out; what had to be fragmented is out already.
+/// or ends its way. What lives on goes out; what had to be fragmented is out already. True: some
+/// ended because their next hop is not known.
 #[inline(never)]
 pub fn stage<I: Io>(
     batch: &mut Batch<I::Frame>,
@@ -21,7 +22,7 @@ pub fn stage<I: Io>(
     paths: Paths<'_>,
     io: &mut I,
     counters: &WorkerCounters,
-) {
+) -> bool {
     let mut tunnels = ArrayVec::<(u8, SlotId, &Template), BURST>::new();
     for (index, packet) in (0..).zip(&mut batch.0) {
         let (None, Some(slot)) = (packet.outcome, packet.slot) else { continue };
@@ -37,13 +38,16 @@ pub fn stage<I: Io>(
     }
     let mut labels = Labels { seed: &tables.seed, made: None };
     let mut sender = Sender { io, identifiers, paths, counters };
+    let mut unresolved = false;
     for (index, slot, template) in &tunnels {
         let Some(packet) = batch.0.get_mut(usize::from(*index)) else { continue };
         let limit = sender.paths.max_inner(*slot, template, tables);
         if let Err(outcome) = encapsulate(packet, template, limit, &mut sender, &mut labels) {
+            unresolved |= outcome == Outcome::NextHopUnresolved;
             packet.end(outcome);
         }
     }
+    unresolved
 }
 
 /// Derives the labels' key at the first tunnel of a burst that needs one, if there is one.
@@ -67,7 +71,11 @@ fn encapsulate<I: Io>(
     sender: &mut Sender<'_, I>,
     labels: &mut Labels<'_>,
 ) -> Result<(), Outcome> {
-    let label = if template.varies() { labels.of(&packet.parsed) } else { FlowLabel::default() };
+    let (mut template, mut label) = (template, FlowLabel::default());
+    if template.varies() {
+        label = labels.of(&packet.parsed);
+        template = template.of_flow(label.0);
+    }
     let id = match template.outer() {
         Family::V4 => sender.identifiers.take(),
         Family::V6 => 0,

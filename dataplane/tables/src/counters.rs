@@ -60,6 +60,8 @@ events! {
     FragmentContended = "fragment_contended",
     /// Later fragments that had to wait for their first one.
     FragmentHeld = "fragment_held",
+    /// Packets that had to wait for their next hop's Ethernet address.
+    NextHopWaited = "next_hop_waited",
     /// ICMP messages of our own that were sent: too big, and echo replies.
     IcmpSent = "icmp_sent",
     /// The same, not sent because icmp_rate of them were.
@@ -79,6 +81,7 @@ pub struct WorkerCounters {
     events: [AtomicU64; EVENTS],
     held: AtomicU64,
     steps: AtomicU64,
+    waiting: AtomicU64,
 }
 
 impl Default for WorkerCounters {
@@ -88,6 +91,7 @@ impl Default for WorkerCounters {
             events: [const { AtomicU64::new(0) }; EVENTS],
             held: AtomicU64::new(0),
             steps: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
         }
     }
 }
@@ -123,10 +127,10 @@ impl WorkerCounters {
 
     /// How many packets it holds now.
     pub fn held(&self) -> u64 {
-        self.held.load(Relaxed)
+        self.held.load(Relaxed) + self.waiting.load(Relaxed)
     }
 
-    /// How many packets the worker holds now: received, but not ended (D-7).
+    /// How many fragments the worker holds now: received, but not ended (D-7).
     #[inline]
     pub fn set_held(&self, packets: usize) {
         self.held.store(packets as u64, Relaxed);
@@ -136,6 +140,11 @@ impl WorkerCounters {
     #[inline]
     pub fn step_taken(&self) {
         add(&self.steps, 1);
+    }
+
+    /// How many packets wait at the worker for their next hop: the same.
+    pub fn set_waiting(&self, packets: usize) {
+        self.waiting.store(packets as u64, Relaxed);
     }
 }
 
@@ -178,7 +187,7 @@ impl Counters {
     /// How many packets are held now, over all workers: what was received is the sum of the
     /// outcomes and of these.
     pub fn held(&self) -> u64 {
-        self.sum(|w| &w.held)
+        self.sum(|w| &w.held) + self.sum(|w| &w.waiting)
     }
 
     /// How many steps each worker has taken: one that takes no more is stuck.

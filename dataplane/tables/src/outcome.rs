@@ -80,7 +80,7 @@ outcomes! {
     IcmpRateLimited = "icmp_rate_limited",
     /// An ICMP error about one of our own outer headers (S-7).
     TunnelError = "tunnel_error",
-    /// The next hop's Ethernet address is not known.
+    /// The next hop's Ethernet address is not known, or there is no way to the backend.
     NextHopUnresolved = "next_hop_unresolved",
     /// From one of our tunnel sources with an encapsulation's protocol: our own packet came back (N-5).
     Loop = "loop",

@@ -6,6 +6,7 @@
 
 mod header;
 mod spec;
+mod spread;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use crate::{Family, PortId};
 
 use header::{CAPACITY, Header};
 pub use spec::{Dscp, GueVariant, MixedFamilies, TemplateSpec, Tunnel};
+use spread::Spread;
 
 /// What a worker does to a packet with this template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub struct Template {
     bytes: [u8; CAPACITY],
     backend: [u8; 16],
     source_mask: u32,
+    hop: u32,
+    spread: Option<Box<Spread>>,
 }
 
 impl Template {
@@ -76,6 +80,8 @@ impl Template {
             source_mask,
             bytes: header.bytes,
             backend: header::octets(spec.destination),
+            hop: 0,
+            spread: None,
         })
     }
 
@@ -109,6 +115,19 @@ impl Template {
     #[inline]
     pub fn max_inner(&self) -> u16 {
         self.max_inner
+    }
+
+    /// The number of a next hop that somebody is asked for, so that packets may wait for it; 0:
+    /// nobody answers for it.
+    #[inline]
+    pub fn hop(&self) -> u32 {
+        self.hop
+    }
+
+    /// The same for a next hop of this number.
+    #[must_use]
+    pub fn behind(self, hop: u32) -> Self {
+        Self { hop, ..self }
     }
 
     /// Whether the next hop's Ethernet address is known.

@@ -9,4 +9,5 @@ mod odd;
 mod pieces;
 mod publication;
 mod rig;
+mod waiting;
 mod workers;

@@ -8,6 +8,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Io;
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use etherparse::PacketBuilder;
 use tables::maglev::Member;
@@ -167,6 +168,7 @@ impl Shared {
             counters: Arc::new(Counters::new(1)),
             number: 0,
             identifiers: Identifiers::default(),
+            waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
             observer: (),
             batch: Default::default(),

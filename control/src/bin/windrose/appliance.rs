@@ -29,6 +29,7 @@ use crate::logging::Log;
 use crate::ports::{self, Ports};
 use crate::quiet::Quiet;
 use crate::rounds::Rounds;
+use crate::routes::Routes;
 use crate::service::{Manager, Stalled};
 use crate::tunnel_errors::TunnelErrors;
 use crate::watch::Watch;
@@ -51,6 +52,7 @@ pub(crate) struct Appliance {
     workers: Vec<Launched<()>>,
     hosts: Hosts,
     beats: Beats,
+    routes: Routes,
     tunnels: TunnelErrors,
     watch: Watch,
     background: Background,
@@ -76,16 +78,19 @@ impl Appliance {
         let Ports { eal, pool, devices, macs, watch, claims } = ports::open(&config)?;
         let quiet = Quiet::under(&config);
         let start = Instant::now();
-        let wiring = Wiring { macs: macs.clone(), ..Wiring::default() };
+        // First, so that the first picture of the kernel has their routes.
+        let (hosts, to_workers) = Hosts::start(&config, &macs)?;
+        let routes = Routes::follow(&config, &background, events);
+        let wiring = Wiring { macs: macs.clone(), kernel: routes.kernel(), ..Wiring::default() };
         let config = Arc::new(config);
         let clock = Clock { tick_length: Tick::LENGTH };
         let (mut controller, tables) =
             Controller::new(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
         let tables = admin::restore_orders(&mut controller).unwrap_or(Ok(tables))?;
         tracing::info!(generation = tables.generation, "tables published");
+        routes.want(controller.state());
         let newest = Arc::new(tables);
         let publisher = Publisher::new(Arc::clone(&newest), Self::RETIRED);
-        let (hosts, to_workers) = Hosts::start(&config, &macs)?;
         let stop = Arc::new(AtomicBool::new(false));
         let counters = Arc::new(Counters::new(eal.workers()));
         let connections = workers::connections(&config).map_err(Failure::Connections)?;
@@ -132,6 +137,7 @@ impl Appliance {
             workers,
             hosts,
             beats: Beats::default(),
+            routes,
             tunnels,
             watch,
             background,
@@ -145,6 +151,7 @@ impl Appliance {
     pub(crate) fn serve(mut self, file: &Path, events: &Events, log: &Log) -> Ending {
         let ending = loop {
             match events.next(self.wait()) {
+                Event::Network => self.reroute(),
                 Event::Reload => self.admin.reload(),
                 Event::Print => self.print(),
                 Event::Asked => self.answer(file, log),
@@ -183,6 +190,16 @@ impl Appliance {
             self.hosts.set_addresses(self.controller.state().config());
         }
         answered.tell();
+    }
+
+    /// New Tables with the next hops that there are now.
+    fn reroute(&mut self) {
+        match self.controller.apply(&[], self.start.elapsed()) {
+            Ok(tables) => {
+                self.publish(Arc::new(tables));
+            }
+            Err(kept) => tracing::error!(reason = %kept, "the old Tables go on"),
+        }
     }
 
     /// Lets time pass.
@@ -232,6 +249,7 @@ impl Appliance {
 
     /// Newer Tables replace those that still wait: changes merge (D-5).
     fn publish(&mut self, tables: Arc<Tables>) -> u64 {
+        self.routes.want(self.controller.state());
         let generation = tables.generation;
         self.newest = Arc::clone(&tables);
         self.waiting = Some(tables);

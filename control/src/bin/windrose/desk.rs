@@ -14,6 +14,7 @@ use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::parse::Fragment;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker, Value};
 use dataplane::tx::Observe;
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use tables::publish::Publisher;
 use tables::{Counters, Key, Outcome, PortId, Tables, Tick};
@@ -93,6 +94,7 @@ impl WorkerDesk {
             counters: Arc::new(Counters::new(1)),
             number: 0,
             identifiers: Identifiers::starting_at(0),
+            waiting: Waiting::new(CLOCK.tick_length),
             icmp: Messenger::new(Arc::new(PathMtus::new(CLOCK.tick_length)), CLOCK.tick_length),
             observer: LastPacket::default(),
             batch: Batch::default(),

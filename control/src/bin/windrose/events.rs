@@ -19,6 +19,8 @@ pub(crate) enum Event {
     WorkerEnded(usize),
     /// Print the counters.
     Print,
+    /// The ways to backends have changed.
+    Network,
     /// Read the file again.
     Reload,
     /// The control socket has brought something.

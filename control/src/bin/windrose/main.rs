@@ -30,6 +30,7 @@ mod pcap;
 mod ports;
 mod quiet;
 mod rounds;
+mod routes;
 mod run;
 mod say;
 mod service;

@@ -17,6 +17,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::dpdk::{DeviceQueues, DpdkIo};
 use dataplane::io::pcap::{self, CaptureError};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use dpdk::{Eal, EalConfig, HugePages, Mempool, Port, PortConfig, RxTimestamp};
 use tables::publish::Publisher;
@@ -128,6 +129,7 @@ fn worker(
         macs: vec![mac; config.ports.len()],
         any_mac: true,
         assumed_neighbour: Some(Mac([2, 0, 0, 0, 0, 1])),
+        kernel: None,
     };
     let connections = ConnectionTable::new(
         config.dataplane.conntrack_entries,
@@ -148,6 +150,7 @@ fn worker(
         counters,
         number: 0,
         identifiers: Identifiers::default(),
+        waiting: Waiting::new(Tick::LENGTH),
         icmp: Messenger::new(Arc::new(PathMtus::new(Tick::LENGTH)), Tick::LENGTH),
         observer: (),
         batch: Default::default(),

@@ -15,6 +15,7 @@ use dataplane::io::host::WorkerSide;
 use dataplane::track::{
     ConnectionTable, InsertLimit, Interleaved, Memory, Pages, TableKey, Tracker,
 };
+use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use dpdk::{Eal, Launched, Mempool};
 use tables::publish::{Publisher, Reader};
@@ -83,6 +84,7 @@ impl Crew<'_> {
             counters: Arc::clone(self.counters),
             number,
             identifiers: identifiers(number),
+            waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
             observer: (),
             batch: Default::default(),

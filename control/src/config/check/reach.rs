@@ -1,5 +1,5 @@
-//! Backends that no packet gets to: neighbours come from the file only, so a next hop that has
-//! none there is never resolved.
+//! Backends that no packet gets to. Behind a host interface the kernel has routes and finds
+//! neighbours out; a port without one has only what the file says.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,12 +46,12 @@ pub(super) fn warnings(file: &File, config: &Config, report: &mut Report<'_>) {
 
 fn note(backend: &Field<Backend>, config: &Config, cuts: &mut BTreeMap<Missing, Cut>) {
     let address = &backend.address;
-    let missing = match wiring::via(config, address.value) {
+    let asks = config.ports.iter().any(|port| !port.host_interface.is_empty());
+    let missing = match wiring::ways(config, None, address.value).hops.first() {
+        None if asks => return,
         None => Missing::Way(address.is_ipv4()),
-        Some((port, via)) if wiring::neighbour(&config.ports[port], via).is_none() => {
-            Missing::Neighbour(port, via)
-        }
-        Some(_) => return,
+        Some(hop) if hop.mac.is_some() || hop.asked => return,
+        Some(hop) => Missing::Neighbour(usize::from(hop.port.0), hop.neighbour),
     };
     let first = || Cut { place: address.span.clone(), backend: address.value, backends: 0 };
     cuts.entry(missing).or_insert_with(first).backends += 1;
@@ -61,7 +61,8 @@ fn warn(missing: Missing, cut: &Cut, config: &Config, report: &mut Report<'_>) {
     let (why, help) = match missing {
         Missing::Neighbour(port, via) => neighbour(&config.ports[port].name, via),
         Missing::Way(_) => {
-            let help = format!("give a [[port]] an {} gateway", family(cut.backend));
+            let family = family(cut.backend);
+            let help = format!("give a [[port]] a host_interface, or an {family} gateway");
             ("no port's prefix and no gateway leads there".into(), help)
         }
     };
@@ -78,5 +79,7 @@ fn warn(missing: Missing, cut: &Cut, config: &Config, report: &mut Report<'_>) {
 
 fn neighbour(port: &str, via: IpAddr) -> (String, String) {
     let why = format!("port {port:?} has no neighbour {via}");
-    (why, format!("give port {port:?} neighbours = {{ \"{via}\" = \"MAC\" }}"))
+    let help =
+        format!("give port {port:?} a host_interface, or neighbours = {{ \"{via}\" = \"MAC\" }}");
+    (why, help)
 }

@@ -94,3 +94,35 @@ fn l3dsr_has_no_way_for_packets_of_another_family() {
     let other = TemplateSpec { inner: Family::V6, ..dsr };
     assert!(!Template::new(&other).expect("no outer header").resolved());
 }
+
+#[test]
+fn flows_are_spread_over_next_hops_by_their_share_of_the_labels() {
+    let to = |mac| TemplateSpec {
+        next_hop: Some(Mac([2, 0, 0, 0, 0, mac])),
+        ..spec("10.0.0.2", "10.1.0.11", 0, Tunnel::Ipip)
+    };
+    let way = |mac| Template::new(&to(mac)).expect("one family").behind(mac.into());
+    for (weights, steps) in [
+        (vec![1], 1),
+        (vec![1, 1], 1000),
+        (vec![1, 2, 1], 1000),
+        (vec![0, 1], 1000),
+        (vec![1; 16], 1600),
+        ((1..=40).collect(), 8200),
+    ] {
+        let ways = (1..).zip(&weights).map(|(mac, weight)| (way(mac), *weight)).collect();
+        let template = Template::spread(ways).expect("there are some");
+        assert_eq!(template.varies(), weights.len() > 1);
+        let mut counts = vec![0; weights.len()];
+        for step in 0..steps {
+            let label = (u64::from(u32::MAX) * step / (steps - 1).max(1)) as u32;
+            counts[template.of_flow(label).hop() as usize - 1] += 1;
+        }
+        let total: u64 = weights.iter().map(|weight| u64::from(*weight).max(1)).sum();
+        for (count, weight) in counts.iter().zip(&weights) {
+            let share = steps * u64::from(*weight).max(1) / total;
+            assert!(share.abs_diff(*count) <= 1, "{counts:?} for {weights:?}");
+        }
+    }
+    assert!(Template::spread(Vec::new()).is_none());
+}

@@ -9,6 +9,7 @@ use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
+use dataplane::probe::Probes;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
@@ -187,6 +188,7 @@ impl<F: Frame> Rig<F> {
                 identifiers: Default::default(),
                 waiting: Waiting::new(Tick::LENGTH),
                 icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
+                probes: Probes::default(),
                 observer: (),
                 batch: Default::default(),
             },

@@ -6,6 +6,7 @@
 //! - [`config`]: TOML → model, every error at once with its place;
 //! - [`policy`]: eligible sets, zones, weights, failover, persistence: pure functions;
 //! - [`state`]: what is known of the backends (health, weights, drains, epochs); takes `now`;
+//! - [`health`]: the checks: what is asked when, and what the answers change;
 //! - [`plan`]: model + state → [`tables::Tables`];
 //! - [`news`]: what a change did to whom new connections go to, for the log;
 //! - [`reload`]: a change → new state and new Tables, or nothing at all;
@@ -26,6 +27,7 @@ pub mod config;
 pub mod diff;
 pub mod doctor;
 pub mod explain;
+pub mod health;
 pub mod host;
 pub mod model;
 pub mod netlink;

@@ -119,7 +119,7 @@ pub struct Port {
 }
 
 /// `[encapsulation]`, a service's own keys already merged over it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
     /// The tunnel.
     pub kind: EncapsulationKind,
@@ -144,7 +144,7 @@ pub struct Encapsulation {
 }
 
 /// `kind`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EncapsulationKind {
     /// IP in IP: 4in4, 6in4, 4in6, 6in6 as the two addresses need.
@@ -177,7 +177,7 @@ impl Encapsulation {
 }
 
 /// `gue_variant`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GueVariant {
     /// A header that names the protocol.
     #[default]
@@ -187,7 +187,7 @@ pub enum GueVariant {
 }
 
 /// `gre_key`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GreKey {
     /// No key field.
     #[default]
@@ -199,7 +199,7 @@ pub enum GreKey {
 }
 
 /// `dscp`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dscp {
     /// The inner packet's.
     #[default]
@@ -364,8 +364,16 @@ pub struct HealthCheck {
     pub port: u16,
     /// HTTP kinds: the path.
     pub request_path: String,
-    /// HTTP kinds: the host header; empty: the probed address.
+    /// The host header, `:authority` and TLS server name; empty: the probed address.
     pub host: String,
+    /// Whether it is inside TLS.
+    pub tls: bool,
+    /// TCP and SSL: what is sent once there is a connection.
+    pub send: String,
+    /// TCP and SSL: what the answer has to begin with.
+    pub expect: String,
+    /// GRPC: the service that is asked about; empty: the server as a whole.
+    pub grpc_service: String,
     /// Between checks.
     pub interval: Duration,
     /// Over the whole probe.
@@ -379,7 +387,7 @@ pub struct HealthCheck {
 }
 
 /// `protocol` of a check (W-4)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "the protocols' own names")]
 pub enum CheckProtocol {

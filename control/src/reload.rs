@@ -51,6 +51,17 @@ impl Controller {
         Ok((controller, tables))
     }
 
+    /// The same, where what is checked serves from its first result on, or from
+    /// [`Change::Release`] on: until then nobody is given to it, and new connections are dropped.
+    pub fn awaiting(
+        config: Arc<Config>,
+        wiring: Wiring,
+        clock: Clock,
+        now: Duration,
+    ) -> Result<(Self, Tables), Kept> {
+        Self::resume(State::awaiting(config, clock, now)?, wiring)
+    }
+
     /// Goes on from a state.
     ///
     /// # Errors
@@ -59,6 +70,21 @@ impl Controller {
         let mut planner = Planner::default();
         let tables = planner.tables(&state, &wiring)?;
         Ok((Self { state: Arc::new(state), planner, wiring }, tables))
+    }
+
+    /// What has to be applied before a new file's configuration, so that what is new in it is
+    /// checked first, if anything is.
+    ///
+    /// # Errors
+    /// It needs a restart, or there is too much of it.
+    pub fn announcement(&self, config: &Config, now: Duration) -> Result<Option<Change>, Kept> {
+        let restart = config::restart_needed(self.state.config(), config);
+        if !restart.is_empty() {
+            return Err(Kept::NeedsRestart(restart));
+        }
+        let announce = Change::Announce(Arc::new(config.clone()));
+        let next = self.state.after(std::slice::from_ref(&announce), now)?;
+        Ok((next.is_awaiting() || self.state.is_awaiting()).then_some(announce))
     }
 
     /// Takes a new file's configuration, if nothing in it needs a restart.

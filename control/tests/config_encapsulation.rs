@@ -3,7 +3,11 @@
 use control::config::{self, Environment};
 
 fn load(text: &str) -> Result<config::Loaded, config::Diagnostics> {
-    config::parse("windrose.toml", text, &Environment { online_cpus: vec![0, 1, 2, 3] })
+    config::parse(
+        "windrose.toml",
+        text,
+        &Environment { online_cpus: vec![0, 1, 2, 3], ..Environment::default() },
+    )
 }
 
 /// Two ports, one service with one backend, one rule.

@@ -7,7 +7,7 @@ use std::path::Path;
 use control::config::{self, Diagnostics, Environment};
 
 fn errors(text: &str) -> Diagnostics {
-    let environment = Environment { online_cpus: vec![0, 1, 2, 3] };
+    let environment = Environment { online_cpus: vec![0, 1, 2, 3], ..Environment::default() };
     config::parse("windrose.toml", text, &environment).expect_err("refused")
 }
 
@@ -142,6 +142,36 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     (
         "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, request_path = \"x\" }",
         &["not a path"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"TCP\", port = 80, tls = true }",
+        &["has no tls", "\"HTTP2\", \"GRPC\""],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, expect = \"x\" }",
+        &["has no expect", "\"TCP\", \"SSL\""],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, host = \"a b\" }",
+        &["not a host"],
+    ),
+    // W-8: whether a probe can leave, and its answer come back.
+    (
+        "[[port]]\nname = \"p\"\ndevice = \"net_null0\"\naddresses = [\"10.0.0.2/24\"]\n\
+         [[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80 }",
+        &["no [[port]] has one", "target = \"address\""],
+    ),
+    (
+        "[[port]]\nname = \"p\"\ndevice = \"net_null0\"\nhost_interface = \"wr0\"\naddresses = [\"10.0.0.2/24\"]\n\
+         [[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80 }\n\
+         [[forwarding_rule]]\nname = \"r\"\naddress = \"2001:db8::9\"\nprotocol = \"TCP\"\nports = [80]\nservice = \"s\"",
+        &["2001:db8::9 needs an IPv6 address", "give such a port an IPv6 address"],
+    ),
+    (
+        "[[port]]\nname = \"p\"\ndevice = \"net_null0\"\nhost_interface = \"wr0\"\naddresses = [\"10.0.0.2/24\"]\n\
+         [[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80 }\n\
+         [[forwarding_rule]]\nname = \"r\"\naddress = \"192.0.2.0/24\"\nprotocol = \"TCP\"\nports = [80]\nservice = \"s\"",
+        &["for prefixes"],
     ),
     (
         "[[forwarding_rule]]\nname = \"r\"\naddress = \"10.0.0.1\"\nprotocol = \"TCP\"\nports = \"ALL\"",

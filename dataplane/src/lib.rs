@@ -32,6 +32,7 @@ pub mod idle;
 pub mod io;
 pub mod parse;
 pub mod prefetch;
+pub mod probe;
 pub mod run;
 pub mod select;
 #[allow(

@@ -35,6 +35,7 @@ use crate::encap::Identifiers;
 use crate::fragment::Fragments;
 use crate::icmp::Messenger;
 use crate::io::Io;
+use crate::probe::Probes;
 use crate::track::Tracker;
 use crate::tx::Observe;
 use crate::waiting::Waiting;
@@ -60,6 +61,8 @@ pub struct Worker<I: Io, O = ()> {
     pub waiting: Waiting<I::Frame>,
     /// What it says and learns by ICMP.
     pub icmp: Messenger,
+    /// Which backends health checks' packets are for (W-8).
+    pub probes: Probes,
     /// Sees every packet before it leaves.
     pub observer: O,
     /// Empty between steps.
@@ -99,6 +102,12 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         let (sent, dropped) = self.io.forward_from_host();
         counters.add(Event::FromHost, sent + dropped);
         counters.add(Event::FromHostDropped, dropped);
+        self.io.take_probes(batch);
+        if !batch.0.is_empty() {
+            let encapsulation = (&mut self.identifiers, self.icmp.paths(now));
+            let (io, seen) = (&mut self.io, &mut self.observer);
+            self.probes.stage(batch, tables, encapsulation, io, counters, seen);
+        }
         released + received + (sent + dropped) as usize
     }
 }

@@ -9,6 +9,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Frame;
 use dataplane::io::mem::{MemIo, MemPort};
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
+use dataplane::probe::Probes;
 use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
 use tables::counters::Event;
@@ -167,7 +168,7 @@ impl Appliance {
         let fragments = Arc::new(FragmentTable::new(16, key(), Tick::LENGTH));
         let paths = Arc::new(PathMtus::new(Tick::LENGTH));
         let worker = |number| Worker {
-            io: MemIo { ports: vec![MemPort::with_host()], buffers: None },
+            io: MemIo { ports: vec![MemPort::with_host()], ..MemIo::default() },
             tables: publisher.reader("worker"),
             fragments: Fragments::new(Arc::clone(&fragments)),
             tracker: Tracker::new(Arc::clone(&connections), InsertLimit::per_tick(0)),
@@ -176,6 +177,7 @@ impl Appliance {
             identifiers: Identifiers::default(),
             waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&paths), Tick::LENGTH),
+            probes: Probes::default(),
             observer: (),
             batch: Default::default(),
         };

@@ -4,11 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use rustix::process::Signal;
+
 use crate::address::backend_name;
 use crate::cleanup::Directory;
 use crate::error::{Context, Result};
 use crate::netns::Namespace;
 use crate::process::{Process, binary};
+
+/// The weights that it can give itself.
+const WEIGHTS: [u16; 3] = [0, 1, 4];
 
 /// A running backend.
 #[derive(Debug)]
@@ -28,23 +33,48 @@ impl Backend {
         let name = backend_name(index);
         let files = Directory::new()?;
         std::fs::create_dir(files.path().join("www")).context("making www")?;
-        let file = files.path().join("nginx.conf");
         let directory = files.path().display().to_string();
+        let file = files.path().join("nginx.conf");
         std::fs::write(&file, configuration(&name, &directory)).context("writing nginx.conf")?;
 
         let decap = namespace.command(&format!("{} decap0", binary("decap")?.display()));
         let mut decap = Process::start(&format!("{name}'s decap"), &decap)?;
         decap.wait_for("its sockets", 5, |p| p.stdout().contains("ready"))?;
-        let nginx = namespace.command(&format!(
-            "nginx -p {directory} -e {directory}/error.log -c {}",
-            file.display()
-        ));
-        let mut nginx = Process::start(&format!("{name}'s nginx"), &nginx)?;
-        let pid = files.path().join("nginx.pid");
-        nginx.wait_for("its port", 5, |_| {
-            std::fs::read_to_string(&pid).is_ok_and(|p| !p.is_empty())
-        })?;
+        let nginx = web_server(&name, &namespace, &files)?;
         Ok(Self { name, nginx, _decap: decap, files, namespace })
+    }
+
+    /// Ends its web server as a crash does: nobody is told.
+    pub fn crash(&mut self) -> Result<()> {
+        self.nginx.stop(Signal::KILL, 5).map(drop)
+    }
+
+    /// Starts its web server again.
+    pub fn revive(&mut self) -> Result<()> {
+        self.nginx = web_server(&self.name, &self.namespace, &self.files)?;
+        Ok(())
+    }
+
+    /// What `GET /healthz` says from now on: 200, or 503.
+    pub fn set_healthy(&self, healthy: bool) -> Result<()> {
+        self.mark("down", !healthy)
+    }
+
+    /// The weight that comes with it: 0, 1 or 4; `None`: no weight.
+    pub fn set_weight(&self, weight: Option<u16>) -> Result<()> {
+        WEIGHTS.iter().try_for_each(|w| self.mark(&format!("weight-{w}"), weight == Some(*w)))
+    }
+
+    /// A file that the web server looks for in each request.
+    fn mark(&self, name: &str, there: bool) -> Result<()> {
+        let path = self.files.path().join(name);
+        match there {
+            true => std::fs::write(&path, "").context(format!("making {}", path.display())),
+            false if path.exists() => {
+                std::fs::remove_file(&path).context(format!("removing {}", path.display()))
+            }
+            false => Ok(()),
+        }
     }
 
     /// What was uploaded to it as `/upload/<name>`.
@@ -76,11 +106,29 @@ impl Backend {
     }
 }
 
+fn web_server(name: &str, namespace: &Namespace, files: &Directory) -> Result<Process> {
+    let directory = files.path().display();
+    let pid = files.path().join("nginx.pid");
+    // One that crashed has left its own.
+    let _ = std::fs::remove_file(&pid);
+    let nginx = namespace.command(&format!(
+        "nginx -p {directory} -e {directory}/error.log -c {directory}/nginx.conf"
+    ));
+    let mut nginx = Process::start(&format!("{name}'s nginx"), &nginx)?;
+    nginx
+        .wait_for("its port", 5, |_| std::fs::read_to_string(&pid).is_ok_and(|p| !p.is_empty()))?;
+    Ok(nginx)
+}
+
 /// One process, nothing outside its directory, connections that stay open.
 fn configuration(name: &str, directory: &str) -> String {
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .iter()
         .map(|kind| format!("    {kind}_temp_path {directory}/{kind};\n"))
+        .collect();
+    let weights: String = WEIGHTS
+        .iter()
+        .map(|w| format!("            if (-f {directory}/weight-{w}) {{ set $weight {w}; }}\n"))
         .collect();
     format!(
         "daemon off;
@@ -100,6 +148,12 @@ http {{
         listen [::]:80;
         root {directory}/www;
         default_type text/plain;
+        location = /healthz {{
+            set $weight \"\";
+{weights}            add_header X-Load-Balancing-Endpoint-Weight $weight always;
+            if (-f {directory}/down) {{ return 503; }}
+            return 200 \"ok\n\";
+        }}
         location = / {{ return 200 \"{name}\\n\"; }}
         location /upload/ {{ dav_methods PUT; create_full_put_path on; }}
     }}

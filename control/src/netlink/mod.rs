@@ -13,6 +13,8 @@
 //! - `request`, `socket`: bytes for and from the kernel;
 //! - [`follow`]: the task that keeps all this going.
 //!
+//! [`probe_way`] is what is written: how health checks' probes get to VIPs.
+//!
 //! [`snapshot`] reads it all once.
 
 pub mod fact;
@@ -21,6 +23,7 @@ pub mod keep;
 pub mod mirror;
 pub mod network;
 mod notices;
+pub mod probe_way;
 mod request;
 pub mod route;
 mod socket;

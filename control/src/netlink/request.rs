@@ -52,11 +52,11 @@ pub(super) fn resolve(interface: u32, address: IpAddr, keep: bool) -> Vec<u8> {
     written(RouteNetlinkMessage::NewNeighbour(message), flags, RESOLVE)
 }
 
-fn family(address: IpAddr) -> AddressFamily {
+pub(super) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }
 
-fn written(message: RouteNetlinkMessage, flags: u16, sequence: u32) -> Vec<u8> {
+pub(super) fn written(message: RouteNetlinkMessage, flags: u16, sequence: u32) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
     header.flags = flags;
     header.sequence_number = sequence;

@@ -21,7 +21,7 @@ pub(super) fn templates(
     backend: &Backend,
 ) -> Result<Box<[Template; 2]>, Unbuildable> {
     let path = || format!("{}: {}", service.config.name, backend.path);
-    let out = Outgoing::new(config, wiring, &service.config, backend.address);
+    let out = Outgoing::new(config, wiring, service.config_of(backend), backend.address);
     let [v4, v6] = [Family::V4, Family::V6].map(|inner| {
         let template = out.template(inner).ok_or_else(|| Unbuildable::NoSource { backend: path() });
         template?.map_err(|error| Unbuildable::Template { backend: path(), error })

@@ -44,6 +44,11 @@ impl Health {
         self.decided
     }
 
+    /// Results in a row that contradict the verdict.
+    pub fn against(&self) -> u32 {
+        self.against
+    }
+
     /// Takes a result. The first decides at once; a later one changes the verdict when it
     /// completes a threshold's run. Thresholds may differ from call to call: a reload.
     pub fn observe(&mut self, success: bool, thresholds: Thresholds) -> Option<Change> {

@@ -8,8 +8,7 @@
 //! - [`weights`]: a backend's weight (W-1 to W-3, W-6);
 //! - [`health`]: the checks' results → healthy or not (W-4).
 //!
-//! No check is run yet, so that only tests call [`health`] and the part of [`weights`] that reads a
-//! header; verdicts and weights come from `initial_health`, the file, or a scenario.
+//! [`crate::health`] runs the checks and feeds the last two.
 //!
 //! A removed backend that is still draining is no [`Member`]: it is out of the eligible set and
 //! out of every count and ratio (T-13), so whoever builds the slice leaves it out.

@@ -27,6 +27,10 @@ pub struct Backend {
     static_weight: Option<u16>,
     header_weight: Option<u16>,
     in_file: bool,
+    /// Its first result has to come before it may be a member.
+    awaited: bool,
+    /// Whether that has come.
+    heard: bool,
     orders: BackendOrders,
     /// The operator drains the whole service.
     with_service: bool,
@@ -58,6 +62,8 @@ impl Backend {
             static_weight: None,
             header_weight: None,
             in_file: true,
+            awaited: false,
+            heard: false,
             orders: BackendOrders::default(),
             with_service: false,
             passes: healthy,
@@ -67,9 +73,36 @@ impl Backend {
         }
     }
 
+    /// A backend of a file that is not in force yet: checked, but no member of anything.
+    pub fn announced(slot: SlotId, path: Arc<str>, address: IpAddr, healthy: bool) -> Self {
+        let mut backend = Self::new(slot, path, address, healthy);
+        backend.in_file = false;
+        backend.await_first_result();
+        backend
+    }
+
+    /// No member until its first result, or until nobody waits for that any longer.
+    pub fn await_first_result(&mut self) {
+        self.awaited = true;
+        self.settled.removed = true;
+    }
+
+    /// Stands in the announced file too; nothing changes for one that is in force or drains.
+    pub fn announce_again(&mut self) {
+        if !self.in_file && self.deadline.is_none() {
+            self.awaited = true;
+        }
+    }
+
+    /// Nobody waits for its first result any longer.
+    pub fn release(&mut self) {
+        self.awaited = false;
+    }
+
     /// Takes what the file says of it now.
     pub fn configure(&mut self, group: &model::Group, backend: &model::Backend) {
         self.in_file = true;
+        self.awaited = false;
         self.role = group.role;
         self.zone.clone_from(&group.zone);
         self.static_weight = backend.weight;
@@ -78,13 +111,21 @@ impl Backend {
     /// The file does not name it any more (T-13).
     pub fn leave_file(&mut self) {
         self.in_file = false;
+        self.awaited = false;
     }
 
     /// The checker's verdict; a removed backend keeps the health that it left with (T-13, T-15).
     pub fn set_passes(&mut self, passes: bool) {
-        if !self.is_removed() {
+        if self.awaited || !self.is_removed() {
             self.passes = passes;
+            self.heard = true;
         }
+    }
+
+    /// Its service is not checked any more: it is as one that never was (W-7).
+    pub fn forget_checks(&mut self, healthy: bool) {
+        self.passes = healthy;
+        self.header_weight = None;
     }
 
     /// A weight from the check's header (W-1).
@@ -104,9 +145,24 @@ impl Backend {
         self.in_file
     }
 
+    /// Whether it only stands in a file that is not in force yet.
+    pub fn is_announced(&self) -> bool {
+        self.awaited && !self.in_file
+    }
+
+    /// Whether its first result is awaited, and has not come.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited && !self.heard
+    }
+
     /// Out of the eligible set and out of every count (T-13).
     pub fn is_removed(&self) -> bool {
-        !self.in_file || self.orders.drained || self.with_service
+        !self.in_file || self.orders.drained || self.with_service || self.awaited
+    }
+
+    /// Whether checks may change its health: it is a member, or is to become one.
+    pub fn is_checked(&self) -> bool {
+        self.awaited || !self.is_removed()
     }
 
     /// Healthy, as far as policy is concerned.
@@ -141,7 +197,7 @@ impl Backend {
 
     /// Whether nothing is left of it: out of the file, and drained.
     pub fn is_gone(&self) -> bool {
-        !self.in_file && self.settled.removed && self.deadline.is_none()
+        !self.in_file && !self.awaited && self.settled.removed && self.deadline.is_none()
     }
 
     /// Draws the consequences of what has changed since the last time (T-11, T-13, T-15).

@@ -8,6 +8,7 @@ mod keys;
 mod orders;
 mod service;
 mod slots;
+mod who;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -19,8 +20,9 @@ use tables::{ServiceId, SlotEpochs};
 pub use backend::Backend;
 pub use orders::{BackendOrders, Orders, ServiceOrders};
 pub use service::Service;
+pub use who::Who;
 
-use crate::model::Config;
+use crate::model::{CheckTarget, Config};
 use slots::Slots;
 
 /// How long a tick of the connection table is.
@@ -35,6 +37,18 @@ pub struct Clock {
 pub enum Change {
     /// A new file.
     Reload(Arc<Config>),
+    /// A file that is to come: what is new in it can be checked, and is a member of nothing.
+    /// The next [`Change::Reload`] or [`Change::Announce`] ends it.
+    Announce(Arc<Config>),
+    /// First results are not waited for any longer.
+    Release,
+    /// What a check has found out. Of a backend that is not there any more it means nothing.
+    Checked {
+        /// Of whom.
+        who: Who,
+        /// What.
+        finding: Finding,
+    },
     /// Something about one backend.
     Backend {
         /// The service's name.
@@ -53,6 +67,15 @@ pub enum Change {
     },
     /// The operator's orders that an earlier process has kept.
     Orders(Orders),
+}
+
+/// What a check has found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// The verdict, thresholds passed.
+    Health(bool),
+    /// A weight from the response's header.
+    Weight(u16),
 }
 
 /// What happens to a backend.
@@ -95,6 +118,8 @@ pub enum Refused {
 #[derive(Clone, Debug)]
 pub struct State {
     config: Arc<Config>,
+    /// A file that is announced, and not in force yet.
+    announced: Option<Arc<Config>>,
     clock: Clock,
     slots: Slots,
     services: BTreeMap<Arc<str>, Service>,
@@ -104,11 +129,32 @@ pub struct State {
 impl State {
     /// The state of a process that has just read its first file.
     pub fn new(config: Arc<Config>, clock: Clock, now: Duration) -> Result<Self, Refused> {
-        let slots = Slots::default();
-        let (services, orders) = (BTreeMap::new(), Orders::default());
-        let mut state = Self { config: Arc::clone(&config), clock, slots, services, orders };
+        let mut state = Self::empty(&config, clock);
         state.apply(&[Change::Reload(config)], now)?;
         Ok(state)
+    }
+
+    /// The same, where what is checked has to give its first result before it is a member,
+    /// until [`Change::Release`].
+    pub fn awaiting(config: Arc<Config>, clock: Clock, now: Duration) -> Result<Self, Refused> {
+        let mut state = Self::empty(&config, clock);
+        state.take(&Change::Reload(config), now)?;
+        let Self { config, services, .. } = &mut state;
+        let asked = services.values_mut().filter(|s| is_asked(config, &s.config));
+        asked.for_each(Service::await_first_results);
+        state.settle(now);
+        Ok(state)
+    }
+
+    fn empty(config: &Arc<Config>, clock: Clock) -> Self {
+        Self {
+            config: Arc::clone(config),
+            announced: None,
+            clock,
+            slots: Slots::default(),
+            services: BTreeMap::new(),
+            orders: Orders::default(),
+        }
     }
 
     /// What the state would be after all of `changes`, taken as one change.
@@ -142,6 +188,17 @@ impl State {
         &self.config
     }
 
+    /// The file that holds for a service: one that is only announced has rules there.
+    pub fn config_of(&self, service: &Service) -> &Arc<Config> {
+        let announced = self.announced.as_ref().filter(|_| !service.is_in_file());
+        announced.unwrap_or(&self.config)
+    }
+
+    /// Whether first results are awaited that have not come.
+    pub fn is_awaiting(&self) -> bool {
+        self.services.values().flat_map(|s| &s.backends).any(Backend::is_awaited)
+    }
+
     /// The clock of the connection table.
     pub fn clock(&self) -> Clock {
         self.clock
@@ -171,6 +228,12 @@ impl State {
         self.understands(change)?;
         match change {
             Change::Reload(config) => self.reload(config, now).ok_or(Refused::Exhausted)?,
+            Change::Announce(config) => self.announce(config).ok_or(Refused::Exhausted)?,
+            Change::Release => {
+                let backends = self.services.values_mut().flat_map(|s| &mut s.backends);
+                backends.filter(|b| b.is_in_file()).for_each(Backend::release);
+            }
+            Change::Checked { who, finding } => self.find_out(who, *finding),
             Change::Backend { service, backend, verb } => self.tell(service, backend, *verb),
             Change::Service { service, drained } => self.drain_service(service, *drained),
             Change::Orders(orders) => {
@@ -209,7 +272,7 @@ impl State {
                 let refused = || Refused::NoService(service.clone());
                 if undoes || known { Ok(()) } else { Err(refused()) }
             }
-            Change::Reload(_) | Change::Orders(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -243,8 +306,36 @@ impl State {
         self.services.values_mut().for_each(|service| service.obey(&self.orders));
     }
 
+    fn find_out(&mut self, who: &Who, finding: Finding) {
+        let service = self.services.get_mut(&who.service);
+        let backend = service.and_then(|s| s.checked_mut(&who.backend, who.address));
+        match (backend, finding) {
+            (Some(backend), Finding::Health(passes)) => backend.set_passes(passes),
+            (Some(backend), Finding::Weight(weight)) => backend.set_header_weight(weight),
+            (None, _) => {}
+        }
+    }
+
+    fn announce(&mut self, config: &Arc<Config>) -> Option<()> {
+        self.announced = Some(Arc::clone(config));
+        self.services.values_mut().try_for_each(|s| s.announce(None, &mut self.slots))?;
+        let mut unused = self.unused_ids();
+        for service in config.services.iter().filter(|s| is_asked(config, s)) {
+            let service = Arc::new(service.clone());
+            let entry = match self.services.entry(Arc::clone(&service.name)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    new.insert(Service::announced(unused.next()?, Arc::clone(&service)))
+                }
+            };
+            entry.announce(Some(service), &mut self.slots)?;
+        }
+        Some(())
+    }
+
     fn reload(&mut self, config: &Arc<Config>, now: Duration) -> Option<()> {
         self.config = Arc::clone(config);
+        self.announced = None;
         self.services.values_mut().for_each(Service::leave_file);
         let mut unused = self.unused_ids();
         for service in &config.services {
@@ -273,6 +364,15 @@ impl State {
         }
         self.services.retain(|_, s| !s.is_gone());
     }
+}
+
+/// Whether a service's backends are asked anything: it has a check, and something to ask for.
+fn is_asked(config: &Config, service: &crate::model::Service) -> bool {
+    let mut vips = crate::health::wanted::vips(config, &service.name);
+    service.health_check.as_ref().is_some_and(|check| match check.target {
+        CheckTarget::Address => true,
+        CheckTarget::Vip => vips.next().is_some(),
+    })
 }
 
 impl Refused {

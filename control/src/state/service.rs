@@ -36,6 +36,8 @@ pub struct Service {
     pub backends: Vec<Backend>,
     in_file: bool,
     drained: bool,
+    /// What the file says that is announced, and not in force yet.
+    next: Option<Arc<model::Service>>,
     switch: SwitchDetector,
     eligible: Eligible,
 }
@@ -52,9 +54,46 @@ impl Service {
             backends: Vec::new(),
             in_file: true,
             drained: false,
+            next: None,
             switch: SwitchDetector::default(),
             eligible: Eligible::default(),
         }
+    }
+
+    /// A service of a file that is not in force yet.
+    pub fn announced(id: ServiceId, config: Arc<model::Service>) -> Self {
+        Self { in_file: false, ..Self::new(id, config) }
+    }
+
+    /// Takes what a file says that is not in force yet: its new backends get slots, so that they
+    /// can be checked, and are members of nothing. `None` as in the file: none is awaited
+    /// any more. The result is `None` when the slots do not suffice.
+    pub fn announce(&mut self, next: Option<Arc<model::Service>>, slots: &mut Slots) -> Option<()> {
+        self.backends.iter_mut().filter(|b| b.is_announced()).for_each(Backend::release);
+        self.next = next;
+        let Some(next) = self.next.clone() else { return Some(()) };
+        let places = self.places();
+        for (path, backend) in paths(&next) {
+            match places.get(&(Arc::clone(&path), backend.address)) {
+                Some(known) => self.backends.get_mut(*known)?.announce_again(),
+                None => {
+                    let (slot, healthy) = (slots.take()?, next.initially_healthy);
+                    self.backends.push(Backend::announced(slot, path, backend.address, healthy));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What holds for one of its backends: for an announced one, what the announced file says.
+    pub fn config_of(&self, backend: &Backend) -> &Arc<model::Service> {
+        let next = self.next.as_ref().filter(|_| backend.is_announced());
+        next.unwrap_or(&self.config)
+    }
+
+    /// Lets none of its backends be a member before its first result.
+    pub fn await_first_results(&mut self) {
+        self.backends.iter_mut().for_each(Backend::await_first_result);
     }
 
     /// Takes what the file says of it now. `None` when the slots do not suffice.
@@ -66,11 +105,17 @@ impl Service {
         now: Duration,
     ) -> Option<()> {
         self.in_file = true;
+        self.next = None;
         self.idle_floor = self.idle_floor_before(config.idle_timeout, clock, now);
         let until = clock.tick(now).plus(clock.ticks(config.idle_timeout));
         self.plan = keys::follow(&self.plan, compile(&config), clock.tick(now), until);
-        let persistence = std::mem::replace(&mut self.config, config).persistence;
+        let before = std::mem::replace(&mut self.config, config);
+        let persistence = before.persistence;
         self.configure_backends(slots)?;
+        if before.health_check.is_some() && self.config.health_check.is_none() {
+            let healthy = self.config.initially_healthy;
+            self.backends.iter_mut().for_each(|b| b.forget_checks(healthy));
+        }
         if persistence != Persistence::NeverPersist
             && self.config.persistence == Persistence::NeverPersist
         {
@@ -135,6 +180,7 @@ impl Service {
     /// The file does not name it any more: all of its backends are removed.
     pub fn leave_file(&mut self) {
         self.in_file = false;
+        self.next = None;
         self.backends.iter_mut().for_each(Backend::leave_file);
     }
 
@@ -167,6 +213,11 @@ impl Service {
         // The one in the file need not be the youngest: an address may change and change back.
         let named = self.backends.iter_mut().filter(|b| &*b.path == path);
         named.max_by_key(|b| b.is_in_file())
+    }
+
+    /// The backend of this `group/name` at this address.
+    pub fn checked_mut(&mut self, path: &str, address: IpAddr) -> Option<&mut Backend> {
+        self.backends.iter_mut().find(|b| &*b.path == path && b.address == address)
     }
 
     /// Those that are not removed: what the policy judges (T-13).
@@ -222,6 +273,15 @@ impl Service {
         let model::Service { profile, weighted, failover, .. } = *self.config;
         eligible::Policy { profile, weighted, failover }
     }
+}
+
+/// Every backend of a service in the file, with its `group/name`.
+fn paths(config: &model::Service) -> impl Iterator<Item = (Arc<str>, &model::Backend)> {
+    let of = |group: &'_ model::Group, backend: &model::Backend| -> Arc<str> {
+        format!("{}/{}", group.name, backend.name).into()
+    };
+    let groups = config.groups.iter();
+    groups.flat_map(move |group| group.backends.iter().map(move |b| (of(group, b), b)))
 }
 
 fn compile(config: &model::Service) -> Plan {

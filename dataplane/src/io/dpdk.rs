@@ -18,6 +18,7 @@ use super::{Frame, Io, MAX_PORTS, Punt};
 use crate::batch::{BURST, Batch, Packet};
 use crate::parse;
 use crate::prefetch::prefetch;
+use crate::probe::is_probe;
 
 /// Drivers with vector receive hand up nothing when asked for fewer.
 const SMALLEST_ASK: usize = 8;
@@ -94,6 +95,8 @@ pub struct DpdkIo {
     first: usize,
     /// A frame that [`DpdkIo::stage`] took.
     staged: Option<Packet<Mbuf>>,
+    /// Probes that the host sends (W-8).
+    probes: Batch<Mbuf>,
 }
 
 impl DpdkIo {
@@ -107,7 +110,7 @@ impl DpdkIo {
                 }
             }
         }
-        Self { devices, places, pool, first: 0, staged: None }
+        Self { devices, places, pool, first: 0, staged: None, probes: Batch::default() }
     }
 
     #[inline]
@@ -169,8 +172,16 @@ impl Io for DpdkIo {
 
     fn forward_from_host(&mut self) -> (u64, u64) {
         let pool = &self.pool;
-        let each = self.devices.iter_mut().map(|device| forward_from_host(device, pool));
+        let probes = &mut self.probes;
+        let devices = self.devices.iter_mut();
+        let each = devices.map(|device| forward_from_host(device, pool, probes));
         each.fold((0, 0), |sum, device| (sum.0 + device.0, sum.1 + device.1))
+    }
+
+    fn take_probes(&mut self, batch: &mut Batch<Mbuf>) {
+        if !self.probes.0.is_empty() {
+            std::mem::swap(batch, &mut self.probes);
+        }
     }
 }
 
@@ -207,31 +218,43 @@ fn by_vlan(ports: &[Lane], frame: &[u8]) -> Option<PortId> {
 }
 
 /// At most a burst of each port; returns how many frames went out and how many could not.
-fn forward_from_host(device: &mut DeviceQueues, pool: &Mempool) -> (u64, u64) {
+fn forward_from_host(
+    device: &mut DeviceQueues,
+    pool: &Mempool,
+    probes: &mut Batch<Mbuf>,
+) -> (u64, u64) {
     let DeviceQueues { tx, ports, speaks, .. } = device;
     if *speaks {
         tx.poll();
     }
-    let hosts = ports.iter().filter_map(|lane| lane.host.as_ref());
-    let each = hosts.map(|host| forward_from(host, tx, pool));
+    let hosts = ports.iter().filter_map(|lane| Some((lane.id, lane.host.as_ref()?)));
+    let each = hosts.map(|host| forward_from(host, tx, pool, probes));
     each.fold((0, 0), |sum, host| (sum.0 + host.0, sum.1 + host.1))
 }
 
-fn forward_from(host: &WorkerSide, tx: &mut TxQueue, pool: &Mempool) -> (u64, u64) {
+fn forward_from(
+    (id, host): (PortId, &WorkerSide),
+    tx: &mut TxQueue,
+    pool: &Mempool,
+    probes: &mut Batch<Mbuf>,
+) -> (u64, u64) {
     let mut frames = ArrayVec::<Mbuf, BURST>::new();
-    let mut dropped = 0;
-    for _ in 0..BURST {
+    let (mut dropped, before) = (0, probes.0.len());
+    // Those for whom there is no room among the probes wait for the next step.
+    while frames.len() < BURST && probes.0.len() < BURST {
         match host.next(|bytes| copy(pool, &[bytes])) {
+            Some(Some(frame)) if is_probe(frame.bytes()) => probes.0.push(Packet::new(frame, id)),
             Some(Some(frame)) => frames.push(frame),
             Some(None) => dropped += 1,
             None => break,
         }
     }
+    let probes = (probes.0.len() - before) as u64;
     if frames.is_empty() {
-        return (0, dropped);
+        return (probes, dropped);
     }
     let sent = tx.send(&mut frames) as u64;
-    (sent, dropped + frames.len() as u64)
+    (sent + probes, dropped + frames.len() as u64)
 }
 
 fn copy(pool: &Mempool, pieces: &[&[u8]]) -> Option<Mbuf> {

@@ -8,6 +8,7 @@ use tables::PortId;
 
 use super::{Frame, Io, Punt};
 use crate::batch::{BURST, Batch, Packet};
+use crate::probe::is_probe;
 
 /// Bytes in front of a frame, as DPDK's mbufs have them.
 pub const HEADROOM: usize = 128;
@@ -98,12 +99,18 @@ pub struct MemIo {
     pub ports: Vec<MemPort>,
     /// How many more frames can be made by [`Io::copy`]; `None`: any number.
     pub buffers: Option<usize>,
+    /// Probes of the host that a worker has not taken yet (W-8).
+    pub probes: Batch<MemFrame>,
 }
 
 impl MemIo {
     /// This many ports without a host interface.
     pub fn new(ports: usize) -> Self {
-        Self { ports: (0..ports).map(|_| MemPort::default()).collect(), buffers: None }
+        Self {
+            ports: (0..ports).map(|_| MemPort::default()).collect(),
+            buffers: None,
+            probes: Batch::default(),
+        }
     }
 
     /// Lets a frame arrive at a port; one that does not exist loses it.
@@ -153,16 +160,23 @@ impl Io for MemIo {
 
     fn forward_from_host(&mut self) -> (u64, u64) {
         let (mut sent, mut dropped) = (0, 0);
-        for port in &mut self.ports {
+        for (id, port) in (0..).map(PortId).zip(&mut self.ports) {
             for _ in 0..port.from_host.len().min(BURST) {
-                match port.from_host.pop_front().map(|frame| port.send(frame)) {
-                    Some(Ok(())) => sent += 1,
-                    Some(Err(_)) => dropped += 1,
-                    None => break,
-                }
+                let Some(frame) = port.from_host.pop_front() else { break };
+                let taken = if is_probe(frame.bytes()) {
+                    self.probes.0.try_push(Packet::new(frame, id)).is_ok()
+                } else {
+                    port.send(frame).is_ok()
+                };
+                sent += u64::from(taken);
+                dropped += u64::from(!taken);
             }
         }
         (sent, dropped)
+    }
+
+    fn take_probes(&mut self, batch: &mut Batch<MemFrame>) {
+        std::mem::swap(batch, &mut self.probes);
     }
 }
 

@@ -58,8 +58,12 @@ pub trait Io {
     fn punt(&mut self, port: PortId, frame: Self::Frame) -> Result<(), Punt>;
 
     /// Sends what the host has for the network, a bounded number of frames; returns how many were
-    /// sent and how many could not be.
+    /// sent and how many could not be. Probes are kept for [`Io::take_probes`], and count as sent.
     fn forward_from_host(&mut self) -> (u64, u64);
+
+    /// Hands out the probes that [`Io::forward_from_host`] has come across (W-8): at most as many
+    /// as an empty batch takes. A host that sends none has none.
+    fn take_probes(&mut self, _batch: &mut Batch<Self::Frame>) {}
 }
 
 /// Why the host did not get a frame.

@@ -30,7 +30,7 @@ macro_rules! events {
 }
 
 events! {
-    /// Frames received.
+    /// Frames received, and the host's probes.
     Received = "received",
     /// Frames sent to the network, those of the host included.
     Sent = "sent",

@@ -13,6 +13,7 @@
 //! - [`maglev`]: a hash → the member of a pool (S-2 to S-5);
 //! - [`slot`]: backend slots, their epochs (D-2), [`template`]: their outer headers (D-8), and
 //!   [`backends`]: whose they are;
+//! - [`probes`]: which backend a health check's packets are for (W-8);
 //! - [`outcome`] and [`counters`]: how every packet ends, and how often (D-7);
 //! - [`publish`]: how a snapshot reaches the workers and is freed.
 //!
@@ -28,6 +29,7 @@ pub mod outcome;
 pub mod plan;
 pub mod port;
 pub mod prefix;
+pub mod probes;
 #[allow(unsafe_code, reason = "one dereference; the argument is on the page of the module")]
 pub mod publish;
 pub mod rules;

@@ -37,6 +37,8 @@ macro_rules! outcomes {
 outcomes! {
     /// Encapsulated and sent to a backend.
     Forwarded = "forwarded",
+    /// A health check's packet from the host, encapsulated and sent to its backend (W-8).
+    Probe = "probe",
     /// Handed to the host interface.
     Host = "host",
     /// For the host, but the port has no host interface.

@@ -7,6 +7,7 @@ mod fragments;
 mod icmp;
 mod odd;
 mod pieces;
+mod probes;
 mod publication;
 mod rig;
 mod waiting;

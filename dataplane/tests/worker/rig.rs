@@ -7,6 +7,7 @@ use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::Io;
 use dataplane::io::mem::{MemIo, MemPort};
+use dataplane::probe::Probes;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
@@ -170,6 +171,7 @@ impl Shared {
             identifiers: Identifiers::default(),
             waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
+            probes: Probes::default(),
             observer: (),
             batch: Default::default(),
         }
@@ -194,8 +196,10 @@ impl Rig {
         let shared = Shared::new(tables);
         let rig = |_| {
             let publisher = Publisher::new(Arc::clone(&shared.tables), 4);
-            let worker = shared
-                .worker(&publisher, MemIo { ports: vec![MemPort::with_host()], buffers: None });
+            let worker = shared.worker(
+                &publisher,
+                MemIo { ports: vec![MemPort::with_host()], ..MemIo::default() },
+            );
             let counters = Arc::clone(&worker.counters);
             Self { worker, publisher, counters, paths: Arc::clone(&shared.paths) }
         };

@@ -5,24 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use control::admin::request::Stage;
+use control::admin::request::{File, Stage};
 use control::model::Config;
 use control::plan::wiring::Wiring;
-use control::reload::Controller;
-use control::state::Clock;
+use control::reload::{Controller, Kept};
+use control::state::{Change, Clock};
 use dataplane::icmp::PathMtus;
+use dataplane::probe::Probes;
 use dpdk::Launched;
+use tables::probes::ProbeSlots;
 use tables::publish::Publisher;
 use tables::{Counters, Tables, Tick};
 
 use crate::admin::{Admin, Claimed, Surroundings};
 use crate::background::Background;
 use crate::beats::Beats;
+use crate::checks::Checks;
 use crate::claim::Claim;
 use crate::counters::Summary;
 use crate::ending::{self, Ending};
 use crate::events::{Event, Events};
 use crate::failure::Failure;
+use crate::first_results::{Due, FirstResults};
 use crate::host::Hosts;
 use crate::lag::Lag;
 use crate::logging::Log;
@@ -54,6 +58,8 @@ pub(crate) struct Appliance {
     beats: Beats,
     routes: Routes,
     tunnels: TunnelErrors,
+    checks: Checks,
+    first_results: FirstResults,
     watch: Watch,
     background: Background,
     manager: Manager,
@@ -85,7 +91,7 @@ impl Appliance {
         let config = Arc::new(config);
         let clock = Clock { tick_length: Tick::LENGTH };
         let (mut controller, tables) =
-            Controller::new(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
+            Controller::awaiting(Arc::clone(&config), wiring, clock, Duration::ZERO)?;
         let tables = admin::restore_orders(&mut controller).unwrap_or(Ok(tables))?;
         tracing::info!(generation = tables.generation, "tables published");
         routes.want(controller.state());
@@ -96,6 +102,9 @@ impl Appliance {
         let connections = workers::connections(&config).map_err(Failure::Connections)?;
         let paths = Arc::new(PathMtus::new(Tick::LENGTH));
         let tunnels = TunnelErrors::new(Arc::clone(&paths));
+        let probes = Arc::new(ProbeSlots::default());
+        let on = (background.handle(), events.bell(Event::Health));
+        let checks = Checks::start(&config, Arc::clone(&probes), Arc::clone(&paths), on, start);
         let crew = workers::Crew {
             eal: &eal,
             pool: &pool,
@@ -104,6 +113,7 @@ impl Appliance {
             connections: Arc::clone(&connections),
             fragments: workers::fragments(),
             paths,
+            probes: Probes::new(probes),
             limit: workers::limit(&config),
             idle: workers::idle(&config),
             start,
@@ -123,7 +133,7 @@ impl Appliance {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
         let manager = Manager::new(workers.len(), start.elapsed());
-        Ok(Self {
+        let mut appliance = Self {
             controller,
             publisher,
             newest,
@@ -139,12 +149,16 @@ impl Appliance {
             beats: Beats::default(),
             routes,
             tunnels,
+            checks,
+            first_results: FirstResults::of_start(start.elapsed()),
             watch,
             background,
             manager,
             _quiet: quiet,
             _claims: claims,
-        })
+        };
+        appliance.checks.watch(appliance.controller.state());
+        Ok(appliance)
     }
 
     /// Serves until it is told to stop, or a worker ends by itself or stalls.
@@ -155,10 +169,12 @@ impl Appliance {
                 Event::Reload => self.admin.reload(),
                 Event::Print => self.print(),
                 Event::Asked => self.answer(file, log),
+                Event::Health => self.hear(),
                 Event::Time => {}
                 Event::Stop => break Ending::Asked,
                 Event::WorkerEnded(number) => break Ending::WorkerEnded(number),
             }
+            self.serve_first_results();
             // Whatever keeps coming: time passes too.
             if let Err(stalled) = self.advance() {
                 break Ending::Stalled(stalled);
@@ -173,6 +189,7 @@ impl Appliance {
         let mut answered = self.admin.answer(&mut self.controller, self.start.elapsed());
         if let Some(tables) = answered.tables.take() {
             self.publish(Arc::new(tables));
+            self.checks.watch(self.controller.state());
         }
         for stage in answered.reloads.drain(..) {
             match stage {
@@ -184,22 +201,80 @@ impl Appliance {
             }
         }
         for new in answered.files.drain(..) {
-            let before = Arc::clone(self.controller.state());
-            let reloaded = self.controller.reload(&new.config, self.start.elapsed());
-            new.end(before, reloaded.map(|tables| self.publish(Arc::new(tables))));
-            self.hosts.set_addresses(self.controller.state().config());
+            self.announce(new);
         }
         answered.tell();
     }
 
     /// New Tables with the next hops that there are now.
     fn reroute(&mut self) {
-        match self.controller.apply(&[], self.start.elapsed()) {
-            Ok(tables) => {
-                self.publish(Arc::new(tables));
-            }
-            Err(kept) => tracing::error!(reason = %kept, "the old Tables go on"),
+        if let Err(kept) = self.apply(&[]) {
+            tracing::error!(reason = %kept, "the old Tables go on");
         }
+    }
+
+    /// What is new in a valid file is checked before the file is in force.
+    fn announce(&mut self, new: File) {
+        // Files come into force in their order.
+        let before = self.first_results.end();
+        self.bring_into_force(before);
+        let now = self.start.elapsed();
+        let announcement = self.controller.announcement(&new.config, now);
+        let announced = announcement.and_then(|change| match change {
+            Some(change) => self.change(&[change]).map(drop),
+            None => Ok(()),
+        });
+        match announced {
+            Ok(()) => self.first_results = FirstResults::of_reload(new, now),
+            Err(kept) => new.end(Arc::clone(self.controller.state()), Err(kept)),
+        }
+    }
+
+    /// Brings into force what has waited long enough.
+    fn serve_first_results(&mut self) {
+        let due = self.first_results.take(self.controller.state(), self.start.elapsed());
+        self.bring_into_force(due);
+    }
+
+    fn bring_into_force(&mut self, due: Option<Due>) {
+        match due {
+            None => {}
+            Some(Due::Start) => {
+                if let Err(kept) = self.change(&[Change::Release]) {
+                    tracing::error!(reason = %kept, "the old Tables go on");
+                }
+            }
+            Some(Due::File(new)) => {
+                let before = Arc::clone(self.controller.state());
+                let done = self.change(&[Change::Reload(Arc::new(new.config.clone()))]);
+                new.end(before, done);
+                self.hosts.set_addresses(self.controller.state().config());
+            }
+        }
+    }
+
+    /// What checks have found out.
+    fn hear(&mut self) {
+        let changes = self.checks.take();
+        if changes.is_empty() {
+            return;
+        }
+        if let Err(kept) = self.apply(&changes) {
+            tracing::error!(reason = %kept, "the old Tables go on");
+        }
+    }
+
+    /// Applies changes as one, publishes what follows, and asks what is to be asked then.
+    fn change(&mut self, changes: &[Change]) -> Result<u64, Kept> {
+        let generation = self.apply(changes)?;
+        self.checks.watch(self.controller.state());
+        Ok(generation)
+    }
+
+    /// The same for changes after which nobody else is to be asked.
+    fn apply(&mut self, changes: &[Change]) -> Result<u64, Kept> {
+        let tables = self.controller.apply(changes, self.start.elapsed())?;
+        Ok(self.publish(Arc::new(tables)))
     }
 
     /// Lets time pass.
@@ -229,6 +304,7 @@ impl Appliance {
         }
         self.rounds.advance(&self.publisher.current(), now);
         self.tunnels.say(self.controller.state(), now);
+        self.checks.take_hints(self.controller.state(), now);
         if self.admin.is_due(now) {
             self.show();
         }
@@ -245,6 +321,7 @@ impl Appliance {
         say::out(Summary { counters: &self.counters, losses: &self.watch });
         say::out(self.rounds.summary(self.start.elapsed()));
         self.watch.states().iter().for_each(say::out);
+        say::out(self.checks.summary());
     }
 
     /// Newer Tables replace those that still wait: changes merge (D-5).
@@ -275,6 +352,7 @@ impl Appliance {
         let now = self.start.elapsed();
         let round = self.rounds.wait(now).min(self.manager.wait(now));
         let due = self.controller.state().next_deadline();
+        let due = due.into_iter().chain(self.first_results.until()).min();
         due.map_or(round, |at| at.saturating_sub(now).min(round))
     }
 

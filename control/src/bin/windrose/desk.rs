@@ -12,6 +12,7 @@ use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::mem::{MemFrame, MemIo};
 use dataplane::parse::Fragment;
+use dataplane::probe::Probes;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker, Value};
 use dataplane::tx::Observe;
 use dataplane::waiting::Waiting;
@@ -96,6 +97,7 @@ impl WorkerDesk {
             identifiers: Identifiers::starting_at(0),
             waiting: Waiting::new(CLOCK.tick_length),
             icmp: Messenger::new(Arc::new(PathMtus::new(CLOCK.tick_length)), CLOCK.tick_length),
+            probes: Probes::default(),
             observer: LastPacket::default(),
             batch: Batch::default(),
         };

@@ -25,6 +25,8 @@ pub(crate) enum Event {
     Reload,
     /// The control socket has brought something.
     Asked,
+    /// A health check has news.
+    Health,
     /// The time that was waited for has come.
     Time,
 }

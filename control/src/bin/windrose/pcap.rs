@@ -16,6 +16,7 @@ use dataplane::fragment::{FragmentTable, Fragments};
 use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::io::dpdk::{DeviceQueues, DpdkIo};
 use dataplane::io::pcap::{self, CaptureError};
+use dataplane::probe::Probes;
 use dataplane::track::{ConnectionTable, InsertLimit, Pages, TableKey, Tracker};
 use dataplane::waiting::Waiting;
 use dataplane::worker::Worker;
@@ -152,6 +153,7 @@ fn worker(
         identifiers: Identifiers::default(),
         waiting: Waiting::new(Tick::LENGTH),
         icmp: Messenger::new(Arc::new(PathMtus::new(Tick::LENGTH)), Tick::LENGTH),
+        probes: Probes::default(),
         observer: (),
         batch: Default::default(),
     })

@@ -12,6 +12,7 @@ use dataplane::icmp::{Messenger, PathMtus};
 use dataplane::idle::Idle;
 use dataplane::io::dpdk::{DeviceQueues, DpdkIo, Lane};
 use dataplane::io::host::WorkerSide;
+use dataplane::probe::Probes;
 use dataplane::track::{
     ConnectionTable, InsertLimit, Interleaved, Memory, Pages, TableKey, Tracker,
 };
@@ -34,6 +35,8 @@ pub(crate) struct Crew<'a> {
     pub connections: Arc<ConnectionTable>,
     pub fragments: Arc<FragmentTable>,
     pub paths: Arc<PathMtus>,
+    /// Which backends health checks' packets are for.
+    pub probes: Probes,
     /// New entries that each worker may make (D-4).
     pub limit: InsertLimit,
     pub idle: Idle,
@@ -86,6 +89,7 @@ impl Crew<'_> {
             identifiers: identifiers(number),
             waiting: Waiting::new(Tick::LENGTH),
             icmp: Messenger::new(Arc::clone(&self.paths), Tick::LENGTH),
+            probes: self.probes.clone(),
             observer: (),
             batch: Default::default(),
         };

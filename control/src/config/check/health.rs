@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use hyper::http::uri::{Authority, PathAndQuery};
+use serde_json::json;
+
 use crate::config::field::Field;
 use crate::config::file::service::{HealthCheck, LocalityPolicy, Profile, Service};
 use crate::config::report::Report;
@@ -10,12 +13,15 @@ use crate::model::{self, CheckProtocol};
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 const MOST_INTERVAL: Duration = Duration::from_secs(3_600);
 
+/// Of what is sent and expected, bytes.
+const MOST_TEXT: usize = 1_024;
+
 pub(super) fn check(raw: &Service, report: &mut Report<'_>) -> Option<model::HealthCheck> {
     weights_need_http(raw, report);
     let check = raw.health_check.as_ref()?;
     report.enter("health_check".into());
     times(check, report);
-    http_keys(check, report);
+    keys(check, report);
     report.leave();
     Some(model(check))
 }
@@ -52,34 +58,75 @@ fn times(check: &HealthCheck, report: &mut Report<'_>) {
     }
 }
 
-fn http_keys(check: &HealthCheck, report: &mut Report<'_>) {
-    let http = matches!(
-        *check.protocol,
-        CheckProtocol::Http | CheckProtocol::Https | CheckProtocol::Http2
-    );
-    if !http && check.protocol.is_sound() {
-        let allowed = "leave it out; it is for \"HTTP\", \"HTTPS\" and \"HTTP2\"";
-        if check.request_path.is_given() {
-            report.refuse(&check.request_path, "this check's protocol has no path", allowed);
-        }
-        if check.host.is_given() && *check.protocol == CheckProtocol::Tcp {
-            report.refuse(&check.host, "this check's protocol has no host", allowed);
-        }
-    } else if !check.request_path.starts_with('/') || check.request_path.contains(unprintable) {
-        report.refuse(&check.request_path, "not a path", "allowed: from \"/\", without spaces");
+/// What each key is for. The texts go over the wire as they are.
+fn keys(check: &HealthCheck, report: &mut Report<'_>) {
+    use CheckProtocol::{Grpc, Http, Http2, Https, Ssl, Tcp};
+    let of = Of { protocol: *check.protocol, known: check.protocol.is_sound() };
+    if of.takes(&check.request_path, &[Http, Https, Http2], report) {
+        path(&check.request_path, report);
     }
-    if check.host.contains(unprintable) {
-        report.refuse(
-            &check.host,
-            "not a host",
-            "allowed: a host name or an address, without spaces",
-        );
+    if of.takes(&check.host, &[Http, Https, Http2, Ssl, Grpc], report) {
+        host(&check.host, report);
+    }
+    if let Some(tls) = &check.tls {
+        of.takes(tls, &[Http2, Grpc], report);
+    }
+    for text in [&check.send, &check.expect] {
+        if of.takes(text, &[Tcp, Ssl], report) {
+            short(text, report);
+        }
+    }
+    if of.takes(&check.grpc_service, &[Grpc], report) {
+        short(&check.grpc_service, report);
     }
 }
 
-/// What may not stand in a request line or a header that we write.
-fn unprintable(c: char) -> bool {
-    c.is_whitespace() || c.is_control()
+/// The check's protocol; of a wrong one nothing more is said.
+struct Of {
+    protocol: CheckProtocol,
+    known: bool,
+}
+
+impl Of {
+    /// Whether a key counts; refuses it where it is given and does not.
+    fn takes<T>(
+        &self,
+        field: &Field<T>,
+        protocols: &[CheckProtocol],
+        report: &mut Report<'_>,
+    ) -> bool {
+        let takes = !self.known || protocols.contains(&self.protocol);
+        if !takes && field.is_given() {
+            let named: Vec<_> = protocols.iter().map(|p| format!("{}", json!(p))).collect();
+            let why = format!("this check's protocol has no {}", field.key);
+            report.refuse(field, &why, format!("leave it out; it is for {}", named.join(", ")));
+        }
+        takes
+    }
+}
+
+fn path(field: &Field<String>, report: &mut Report<'_>) {
+    let sound = field.starts_with('/') && field.parse::<PathAndQuery>().is_ok();
+    // The parser lets through what no request line can have.
+    if !sound || field.contains(|c: char| c.is_whitespace() || c.is_control() || c == '#') {
+        report.refuse(field, "not a path", "allowed: from \"/\", without spaces, ASCII or UTF-8");
+    }
+}
+
+fn host(field: &Field<String>, report: &mut Report<'_>) {
+    let sound = field.is_empty()
+        || field.parse::<Authority>().is_ok_and(|a| a.as_str().find('@').is_none());
+    if !sound {
+        let allowed = "allowed: a host name or an address, with a port if need be, without spaces";
+        report.refuse(field, "not a host", allowed);
+    }
+}
+
+fn short(field: &Field<String>, report: &mut Report<'_>) {
+    if field.len() > MOST_TEXT {
+        let why = format!("{} bytes are too long", field.len());
+        report.refuse(field, &why, format!("allowed: up to {MOST_TEXT} bytes"));
+    }
 }
 
 fn model(raw: &Field<HealthCheck>) -> model::HealthCheck {
@@ -88,10 +135,24 @@ fn model(raw: &Field<HealthCheck>) -> model::HealthCheck {
         port: raw.port.get(),
         request_path: raw.request_path.value.clone(),
         host: raw.host.value.clone(),
+        tls: raw.tls.as_ref().map_or(in_tls(*raw.protocol), |tls| tls.value),
+        send: raw.send.value.clone(),
+        expect: raw.expect.value.clone(),
+        grpc_service: raw.grpc_service.value.clone(),
         interval: raw.interval.0,
         timeout: raw.timeout.0.min(raw.interval.0),
         healthy_threshold: raw.healthy_threshold.get(),
         unhealthy_threshold: raw.unhealthy_threshold.get(),
         target: *raw.target,
+    }
+}
+
+/// Whether a protocol is inside TLS where the file does not say: HTTP/2 is, as everywhere on the
+/// web; gRPC between servers mostly is not.
+fn in_tls(protocol: CheckProtocol) -> bool {
+    use CheckProtocol::{Grpc, Http, Http2, Https, Ssl, Tcp};
+    match protocol {
+        Https | Http2 | Ssl => true,
+        Http | Tcp | Grpc => false,
     }
 }

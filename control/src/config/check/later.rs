@@ -16,13 +16,6 @@ const ONLY_PROXY: &str = "a key of gcp-proxy services, which this version does n
 
 /// What is accepted but has no effect yet: once a key, at its first place.
 pub(super) fn warnings(file: &File, report: &mut Report<'_>) {
-    let checks = file.service.iter().filter_map(|s| s.health_check.as_ref());
-    warn(
-        checks.map(|c| c.span.clone()),
-        "health_check",
-        "backends keep their initial_health",
-        report,
-    );
     let listen = file.admin.iter().map(|admin| &admin.listen).filter(|listen| listen.is_given());
     warn(listen.map(|l| l.span.clone()), "admin.listen", "nothing listens there", report);
 }

@@ -22,6 +22,7 @@ mod reach;
 mod rules;
 mod service;
 mod timeouts;
+mod vip_target;
 mod zones;
 
 use tables::MAX_PORTS;
@@ -52,6 +53,7 @@ pub(super) fn config(file: &File, environment: &Environment, report: &mut Report
     direct::check(file, &services, report);
     let config =
         Config { client_zones, services, rules, admin: admin(file, report), dataplane, ports };
+    vip_target::check(file, &config, environment, report);
     reach::warnings(file, &config, report);
     config
 }

@@ -91,8 +91,16 @@ config_table! {
         required port: Int<1, 65_535> = 80,
         /// HTTP, HTTPS, HTTP2: the path.
         default request_path: String = "/",
-        /// HTTP, HTTPS, HTTP2: the host header; empty: the address.
+        /// All but TCP: the host header, or `:authority`, and the TLS server name; empty: the address.
         default host: String = "",
+        /// HTTP2 (default true) and GRPC (default false): inside TLS.
+        optional tls: bool,
+        /// TCP, SSL: what is sent once there is a connection.
+        default send: String = "",
+        /// TCP, SSL: what the answer has to begin with.
+        default expect: String = "",
+        /// GRPC: the service that is asked about; empty: the server as a whole.
+        default grpc_service: String = "",
         /// From one check to the next: 100 ms to 3600 s.
         default interval: Length = "5s",
         /// For the whole check; at most the interval.

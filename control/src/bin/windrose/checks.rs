@@ -1,0 +1,182 @@
+//! Health checks: asked on the background threads, their news told to the control thread.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::health::checker::Checker;
+use control::health::probe::Prober;
+use control::health::probe::dial::{Dialer, Exit};
+use control::health::{At, News, Summary, Wanted, wanted};
+use control::model::{Config, Port};
+use control::netlink::probe_way::{ProbeWay, mark};
+use control::policy::weights::Fault;
+use control::state::{Change, State, Who};
+use dataplane::icmp::PathMtus;
+use parking_lot::Mutex;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tables::SlotId;
+use tables::probes::ProbeSlots;
+use tokio::runtime::Handle;
+
+use crate::events::Bell;
+
+/// What runs the checks of one appliance.
+pub(crate) struct Checks {
+    checker: Arc<Checker>,
+    inbox: Arc<Mutex<Vec<News>>>,
+    hints: Hints,
+    /// The ports with a host interface, by number.
+    ports: Vec<(u8, Port)>,
+    /// Made when the first check of a VIP is wanted.
+    ways: Option<Vec<ProbeWay>>,
+}
+
+impl Checks {
+    /// Starts without anything to ask. `bell` rings when there is news.
+    pub(crate) fn start(
+        config: &Config,
+        slots: Arc<ProbeSlots>,
+        paths: Arc<PathMtus>,
+        (background, bell): (&Handle, Bell),
+        start: Instant,
+    ) -> Self {
+        let ports: Vec<_> = (0..).zip(config.ports.iter().cloned()).collect();
+        let ports: Vec<_> =
+            ports.into_iter().filter(|(_, p)| !p.host_interface.is_empty()).collect();
+        let dialer = Dialer { exits: ports.iter().map(exit).collect(), slots };
+        let inbox = Arc::new(Mutex::new(Vec::new()));
+        let put = Arc::clone(&inbox);
+        let tell = move |news: Vec<News>| {
+            put.lock().extend(news);
+            bell.ring();
+        };
+        let checker = Arc::new(Checker::new(Prober::new(dialer), most(), start, tell));
+        background.spawn(Arc::clone(&checker).run());
+        Self { checker, inbox, hints: Hints::new(paths), ports, ways: None }
+    }
+
+    /// From now on what this state wants to know is asked.
+    pub(crate) fn watch(&mut self, state: &State) {
+        let wanted = wanted(state);
+        if self.ways.is_none() && wanted.iter().any(asks_vips) {
+            self.ways = Some(self.ports.iter().filter_map(way).collect());
+        }
+        self.checker.watch(wanted);
+    }
+
+    /// What has changed since the last time, said in the log, and as the state takes it.
+    pub(crate) fn take(&self) -> Vec<Change> {
+        let news = std::mem::take(&mut *self.inbox.lock());
+        news.iter().for_each(log);
+        news.iter().filter_map(News::change).collect()
+    }
+
+    /// Has those asked at once whose tunnels routers complain about, if it is time.
+    pub(crate) fn take_hints(&mut self, state: &State, now: Duration) {
+        let slots = self.hints.take(state, now);
+        if !slots.is_empty() {
+            self.checker.hurry(&slots);
+        }
+    }
+
+    /// What is known, for people.
+    pub(crate) fn summary(&self) -> Summary {
+        Summary(self.checker.rows())
+    }
+}
+
+fn exit((number, port): &(u8, Port)) -> Exit {
+    Exit {
+        interface: port.host_interface.clone(),
+        mark: mark(*number),
+        addresses: port.addresses.clone(),
+    }
+}
+
+fn asks_vips(wanted: &Wanted) -> bool {
+    matches!(wanted.question.at, At::Vips { .. })
+}
+
+/// Without it the probes of this port say that they cannot leave.
+fn way((number, port): &(u8, Port)) -> Option<ProbeWay> {
+    let has = |four| port.addresses.iter().map(|a| a.addr()).any(|a: IpAddr| a.is_ipv4() == four);
+    let made = ProbeWay::make(*number, &port.host_interface, [has(true), has(false)]);
+    made.map_err(|error| {
+        let reason =
+            format!("{error}: the kernel needs policy routing, and this process CAP_NET_ADMIN");
+        tracing::error!(port = %port.name, reason, "no way for probes to VIPs");
+    })
+    .ok()
+}
+
+/// Each probe is a file; half of those that the process may open are for probes.
+fn most() -> usize {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where that is refused, the old limit holds.
+    let _ = setrlimit(Resource::Nofile, limit);
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(files / 2).unwrap_or(usize::MAX).clamp(16, 2048)
+}
+
+fn log(news: &News) {
+    match news {
+        News::Verdict { who, healthy, reason } => verdict(who, *healthy, reason),
+        News::Weight { who: Who { service, backend, .. }, weight } => {
+            tracing::info!(%service, %backend, weight, "weight changed");
+        }
+        News::Header { who, fault } => header(who, *fault),
+        News::Unasked { who: Who { service, backend, .. }, reason } => {
+            tracing::error!(%service, %backend, reason, "cannot be checked; its health stays");
+        }
+    }
+}
+
+fn verdict(Who { service, backend, address }: &Who, healthy: bool, reason: &str) {
+    if healthy {
+        tracing::info!(%service, %backend, %address, to = "healthy", reason, "health changed");
+    } else {
+        tracing::warn!(%service, %backend, %address, to = "unhealthy", reason, "health changed");
+    }
+}
+
+fn header(Who { service, backend, .. }: &Who, fault: Option<Fault>) {
+    match fault {
+        Some(fault) => {
+            tracing::warn!(%service, %backend, reason = %fault, "no weight: the last one stays");
+        }
+        None => tracing::info!(%service, %backend, "weights are good again"),
+    }
+}
+
+/// Routers' complaints about tunnels, as hints that a backend may have failed.
+struct Hints {
+    paths: Arc<PathMtus>,
+    counted: HashMap<SlotId, u32>,
+    next: Duration,
+}
+
+impl Hints {
+    const EVERY: Duration = Duration::from_secs(1);
+
+    fn new(paths: Arc<PathMtus>) -> Self {
+        Self { paths, counted: HashMap::new(), next: Duration::ZERO }
+    }
+
+    /// Those that were complained about since the last time.
+    fn take(&mut self, state: &State, now: Duration) -> Vec<SlotId> {
+        if now < self.next {
+            return Vec::new();
+        }
+        self.next = now + Self::EVERY;
+        let slots = state.services().flat_map(|s| &s.backends).map(|b| b.slot);
+        let (paths, counted) = (&self.paths, &mut self.counted);
+        let more = slots.filter(|slot| {
+            let errors = paths.errors(*slot);
+            errors != counted.insert(*slot, errors).unwrap_or(0)
+        });
+        more.collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! What the state in force wants to know, of whom.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use tables::SlotId;
+
+use super::question::{Ask, At, Question, Tunnel};
+use crate::model::{self, CheckTarget, GreKey, HealthCheck, Profile};
+use crate::policy::health::Thresholds;
+use crate::policy::weights;
+use crate::state::{Backend, Service, State, Who};
+
+/// So many VIPs of a service are asked for, each with a connection of its own.
+pub const MOST_VIPS: usize = 16;
+
+/// One backend of one service, and the check that its service has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Who.
+    pub who: Who,
+    /// Its slot, through which VIPs are reached on it.
+    pub slot: SlotId,
+    /// What to ask.
+    pub question: Question,
+    /// How it stands now.
+    pub healthy: bool,
+    /// How many results decide.
+    pub thresholds: Thresholds,
+    /// Whether the response's weight header counts (W-6).
+    pub weighted: bool,
+}
+
+/// Everything that is to be asked now. Removed backends are not: their health stays as it was
+/// (T-13, T-15).
+pub fn wanted(state: &State) -> Vec<Wanted> {
+    state.services().flat_map(|service| of_service(state, service)).collect()
+}
+
+fn of_service(state: &State, service: &Service) -> Vec<Wanted> {
+    let config = state.config_of(service);
+    let vips: Box<[IpAddr]> = vips(config, &service.config.name).take(MOST_VIPS).collect();
+    let asked = service.backends.iter().filter(|b| b.is_checked());
+    asked.filter_map(|backend| one(service.config_of(backend), backend, &vips)).collect()
+}
+
+/// A service's VIPs, each once, in the order of the file; a prefix is none.
+pub fn vips<'c>(config: &'c model::Config, service: &'c str) -> impl Iterator<Item = IpAddr> + 'c {
+    let single = |net: &IpNet| net.prefix_len() == net.max_prefix_len();
+    let rules = config.rules.iter().filter(move |r| &*r.service == service);
+    let mut seen = std::collections::HashSet::new();
+    let addresses = rules.map(|r| r.address).filter(single).map(|net| net.addr());
+    addresses.filter(move |vip| seen.insert(*vip))
+}
+
+fn one(config: &model::Service, backend: &Backend, vips: &[IpAddr]) -> Option<Wanted> {
+    let check = config.health_check.as_ref()?;
+    let counts = weights::header_counts(config.profile, check.protocol);
+    Some(Wanted {
+        who: Who {
+            service: Arc::clone(&config.name),
+            backend: Arc::clone(&backend.path),
+            address: backend.address,
+        },
+        slot: backend.slot,
+        question: Question {
+            at: match check.target {
+                CheckTarget::Address => At::Address(backend.address),
+                // No rule leads to it yet: there is nothing that could be asked for.
+                CheckTarget::Vip if vips.is_empty() => return None,
+                CheckTarget::Vip => through(config, backend.address, vips),
+            },
+            port: check.port,
+            ask: ask(config.profile, check),
+            interval: check.interval,
+            timeout: check.timeout.min(check.interval),
+        },
+        healthy: backend.passes(),
+        thresholds: Thresholds {
+            healthy: check.healthy_threshold,
+            unhealthy: check.unhealthy_threshold,
+        },
+        weighted: config.weighted && counts,
+    })
+}
+
+fn through(config: &model::Service, backend: IpAddr, vips: &[IpAddr]) -> At {
+    let encapsulation = config.encapsulation.clone();
+    let named = encapsulation.gre_key == GreKey::Service;
+    let service = named.then(|| Arc::clone(&config.name));
+    At::Vips { vips: vips.into(), backend, tunnel: Tunnel { encapsulation, service } }
+}
+
+fn ask(profile: Profile, check: &HealthCheck) -> Ask {
+    Ask {
+        protocol: check.protocol,
+        tls: check.tls,
+        path: check.request_path.clone(),
+        host: check.host.clone(),
+        send: check.send.clone(),
+        expect: check.expect.clone(),
+        grpc_service: check.grpc_service.clone(),
+        only_200: profile != Profile::Native,
+    }
+}

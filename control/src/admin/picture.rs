@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 use tables::{Key, ServiceId, SlotId, Tables, Tick};
 
+use super::answer::BondStatus;
 use crate::state::State;
 
 /// One moment's picture.
@@ -35,6 +36,8 @@ pub struct Link {
     pub up: Option<bool>,
     /// What it lost before or behind the workers, by name.
     pub losses: Vec<(&'static str, u64)>,
+    /// Its bond, if its device is one.
+    pub bond: Option<BondStatus>,
 }
 
 /// What a backend's check last said.

@@ -9,7 +9,7 @@ use super::answer::{
     BackendStatus, Health, Live, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
 };
 use super::desk::Desk;
-use super::picture::Picture;
+use super::picture::{Link, Picture};
 use crate::diff::ports;
 use crate::explain::reasons;
 use crate::model::written::Written;
@@ -22,7 +22,7 @@ pub fn status(desk: &Desk) -> Status {
     let picture = desk.pictures.newest();
     let now = desk.start.elapsed();
     let config = picture.state.config();
-    let links = picture.links.iter().map(|link| link.up).chain(std::iter::repeat(None));
+    let links = picture.links.iter().map(Some).chain(std::iter::repeat(None));
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
@@ -36,7 +36,7 @@ pub fn status(desk: &Desk) -> Status {
         },
         rates: desk.speed.now(),
         connections: live(&picture, now),
-        ports: config.ports.iter().zip(links).map(|(p, up)| port(p, up)).collect(),
+        ports: config.ports.iter().zip(links).map(|(p, link)| port(p, link)).collect(),
         rules: config.rules.iter().map(rule).collect(),
         services: services(&picture, now),
         waiting_orders: waiting_orders(&picture.state),
@@ -56,11 +56,12 @@ fn live(picture: &Picture, now: Duration) -> Option<Live> {
     Some(Live { v4, v6, confirmed, age_seconds: age.as_secs_f64().ceil() as u64 })
 }
 
-fn port(port: &Port, up: Option<bool>) -> PortStatus {
+fn port(port: &Port, link: Option<&Link>) -> PortStatus {
     PortStatus {
         name: port.name.to_string(),
         device: port.device.clone(),
-        up,
+        up: link.and_then(|link| link.up),
+        bond: link.and_then(|link| link.bond.clone()),
         addresses: port.addresses.iter().map(ToString::to_string).collect(),
         host_interface: Some(port.host_interface.clone()).filter(|name| !name.is_empty()),
     }

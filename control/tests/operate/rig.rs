@@ -240,7 +240,11 @@ fn picture(state: &Arc<State>, tables: Arc<Tables>) -> Picture {
     Picture {
         state: Arc::clone(state),
         tables,
-        links: vec![Link { up: Some(true), losses: vec![("rx_missed", 3), ("tx_errors", 0)] }],
+        links: vec![Link {
+            up: Some(true),
+            losses: vec![("rx_missed", 3), ("tx_errors", 0)],
+            bond: None,
+        }],
         lagging: Vec::new(),
         census: Some(Arc::new(Two)),
         notes: Arc::default(),

@@ -12,8 +12,8 @@ pub use change::{Changed, Compared, Explained, OrderOf, Question, Reloaded};
 pub use connections::{By, Connection, ConnectionCount, ConnectionList, ConnectionQuery, Counted};
 pub use counters::{CountersNow, Counts, PortCounts};
 pub use status::{
-    BackendStatus, Health, LastReload, Live, PortStatus, Rates, RuleStatus, ServiceStatus, Status,
-    Workers,
+    BackendStatus, BondMember, BondStatus, Health, LastReload, Live, PortStatus, Rates, RuleStatus,
+    ServiceStatus, Status, Workers,
 };
 
 /// Why there is no answer; the HTTP status says of what kind.

@@ -92,6 +92,29 @@ pub struct PortStatus {
     pub addresses: Vec<String>,
     /// Its host interface; null: none.
     pub host_interface: Option<String>,
+    /// Its bond; null: its device is none.
+    #[serde(default)]
+    pub bond: Option<BondStatus>,
+}
+
+/// A bond.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BondStatus {
+    /// Its mode.
+    pub mode: String,
+    /// Its members.
+    pub members: Vec<BondMember>,
+}
+
+/// One member of a bond.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BondMember {
+    /// Its device.
+    pub device: String,
+    /// Whether its link is up.
+    pub up: bool,
+    /// Whether it carries traffic.
+    pub active: bool,
 }
 
 /// One forwarding rule.

@@ -6,7 +6,7 @@ use comfy_table::Cell;
 
 use super::{Look, bad, counted, good, odd, or_unknown, span, table};
 use crate::admin::answer::{
-    BackendStatus, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
+    BackendStatus, BondMember, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
 };
 
 /// The whole status; with a service's name that service alone.
@@ -82,7 +82,16 @@ fn ports(ports: &[PortStatus], look: Look) -> String {
         vec![Cell::new(&port.name), link, addresses, host, Cell::new(&port.device)]
     };
     let head = ["PORT", "LINK", "ADDRESSES", "HOST INTERFACE", "DEVICE"];
-    format!("\n{}", table(look, &head, &[], ports.iter().map(row).collect()))
+    let mut text = format!("\n{}", table(look, &head, &[], ports.iter().map(row).collect()));
+    for (port, bond) in ports.iter().filter_map(|p| Some((p, p.bond.as_ref()?))) {
+        let _ = writeln!(text, "bond of {}: {}", port.name, bond.mode);
+        for BondMember { device, up, active } in &bond.members {
+            let link = if *up { "link up" } else { "link DOWN" };
+            let carries = if *active { ", carries traffic" } else { "" };
+            let _ = writeln!(text, "  {device}: {link}{carries}");
+        }
+    }
+    text
 }
 
 fn rules(rules: &[RuleStatus], look: Look) -> String {

@@ -77,6 +77,13 @@ fn status_now() -> Status {
             up: Some(false),
             addresses: vec!["10.0.0.2/24".into(), "2001:db8::2/64".into()],
             host_interface: Some("wr-uplink".into()),
+            bond: Some(BondStatus {
+                mode: "ActiveBackup".into(),
+                members: vec![
+                    BondMember { device: "0000:03:00.0".into(), up: false, active: false },
+                    BondMember { device: "0000:03:00.1".into(), up: true, active: true },
+                ],
+            }),
         }],
         rules: vec![RuleStatus {
             name: "web-v4".into(),
@@ -99,6 +106,9 @@ connections: 1000 IPv4, 42 IPv6; 999 have seen more than one packet (counted up 
 
 PORT    LINK  ADDRESSES                    HOST INTERFACE  DEVICE
 uplink  DOWN  10.0.0.2/24, 2001:db8::2/64  wr-uplink       0000:03:00.0
+bond of uplink: ActiveBackup
+  0000:03:00.0: link DOWN
+  0000:03:00.1: link up, carries traffic
 
 RULE    ADDRESS       PROTOCOL  PORTS    SERVICE
 web-v4  203.0.113.10  TCP       port 80  web

@@ -4,8 +4,9 @@
 use std::fmt::{Display, Formatter, Result};
 use std::sync::Arc;
 
+use control::admin::answer::{BondMember, BondStatus};
 use control::admin::picture::Link;
-use dpdk::{BondState, Port, PortStats};
+use dpdk::{BondState, MemberState, Port, PortStats};
 use tables::Mac;
 
 /// The devices, watched.
@@ -103,9 +104,11 @@ impl Watched {
     }
 
     fn links(&self) -> Vec<(usize, Link)> {
+        let bond = self.device.bond().map(|bond| told(&bond));
         let mut lost = losses(&self.device.stats().unwrap_or_default()).to_vec();
         let link = |(place, _): &(usize, _)| {
-            (*place, Link { up: self.up, losses: std::mem::take(&mut lost) })
+            let (losses, bond) = (std::mem::take(&mut lost), bond.clone());
+            (*place, Link { up: self.up, losses, bond })
         };
         self.ports.iter().map(link).collect()
     }
@@ -113,6 +116,19 @@ impl Watched {
     fn name(&self) -> String {
         let names: Vec<_> = self.ports.iter().map(|(_, name)| &**name).collect();
         names.join("+")
+    }
+}
+
+/// A bond, as status has it.
+fn told(bond: &BondState) -> BondStatus {
+    let member = |member: &MemberState| BondMember {
+        device: member.device.clone(),
+        up: member.up,
+        active: member.active,
+    };
+    BondStatus {
+        mode: format!("{:?}", bond.mode),
+        members: bond.members.iter().map(member).collect(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::picture::{Connections, Picture, Pictures};
 use super::rates::Speed;
 use super::reloads::Reloads;
 use super::request::Asker;
+use crate::health::Row;
 
 /// Sends one packet through the code that decides, with a picture's state; says what becomes of it,
 /// or why the question makes no sense.
@@ -33,6 +34,8 @@ pub struct Desk {
     pub counters: Arc<Counters>,
     /// What is counted a second.
     pub speed: Speed,
+    /// What the health checks know.
+    pub checks: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
     /// The connection table.
     pub connections: Arc<dyn Connections>,
     /// The code that decides, for one packet.

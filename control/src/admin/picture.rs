@@ -1,9 +1,7 @@
 //! What the control thread publishes for whoever asks: whole, immutable, and cheap to replace.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ipnet::IpNet;
 use parking_lot::Mutex;
@@ -25,8 +23,6 @@ pub struct Picture {
     pub lagging: Vec<Arc<str>>,
     /// Live connections.
     pub census: Option<Arc<dyn Census>>,
-    /// What the checks last said, by backend.
-    pub notes: Arc<HashMap<SlotId, Note>>,
 }
 
 /// What a port reports.
@@ -38,15 +34,6 @@ pub struct Link {
     pub losses: Vec<(&'static str, u64)>,
     /// Its bond, if its device is one.
     pub bond: Option<BondStatus>,
-}
-
-/// What a backend's check last said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// In words: `HTTP 503`.
-    pub reason: Arc<str>,
-    /// Since when (time since the start of the process) its health is what it is.
-    pub since: Duration,
 }
 
 /// Live connections, as the last round through the table counted them.

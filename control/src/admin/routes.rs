@@ -151,8 +151,7 @@ async fn status_now(State(desk): Shared) -> Answered<super::answer::Status> {
 }
 
 async fn services(State(desk): Shared) -> Answered<Vec<super::answer::ServiceStatus>> {
-    let of = |desk: &Desk| status::services(&desk.pictures.newest(), desk.start.elapsed());
-    heavy(&desk, of).await.map(Json)
+    heavy(&desk, status::services).await.map(Json)
 }
 
 async fn counters_now(State(desk): Shared) -> Json<super::answer::CountersNow> {

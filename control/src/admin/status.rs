@@ -1,6 +1,7 @@
 //! How the status is told: of one picture, so that it fits together.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tables::{SlotId, Tables, Tick};
@@ -12,15 +13,17 @@ use super::desk::Desk;
 use super::picture::{Link, Picture};
 use crate::diff::ports;
 use crate::explain::reasons;
+use crate::health::Row;
 use crate::model::written::Written;
 use crate::model::{ForwardingRule, Port};
 use crate::simulate::result::PoolName;
-use crate::state::{Backend, Service, State};
+use crate::state::{Backend, Service, State, Who};
 
 /// The status now.
 pub fn status(desk: &Desk) -> Status {
     let picture = desk.pictures.newest();
-    let now = desk.start.elapsed();
+    let moment = Moment::of(desk, &picture);
+    let now = moment.now;
     let config = picture.state.config();
     let links = picture.links.iter().map(Some).chain(std::iter::repeat(None));
     Status {
@@ -38,14 +41,37 @@ pub fn status(desk: &Desk) -> Status {
         connections: live(&picture, now),
         ports: config.ports.iter().zip(links).map(|(p, link)| port(p, link)).collect(),
         rules: config.rules.iter().map(rule).collect(),
-        services: services(&picture, now),
+        services: moment.services(),
         waiting_orders: waiting_orders(&picture.state),
     }
 }
 
 /// The services alone.
-pub fn services(picture: &Picture, now: Duration) -> Vec<ServiceStatus> {
-    picture.state.services().map(|s| service(picture, s, now)).collect()
+pub fn services(desk: &Desk) -> Vec<ServiceStatus> {
+    Moment::of(desk, &desk.pictures.newest()).services()
+}
+
+/// What services are told by.
+struct Moment<'a> {
+    picture: &'a Picture,
+    now: Duration,
+    checks: HashMap<Who, Row>,
+}
+
+impl<'a> Moment<'a> {
+    fn of(desk: &Desk, picture: &'a Picture) -> Self {
+        let checks = (desk.checks)().into_iter().map(|row| (row.who.clone(), row)).collect();
+        Self { picture, now: desk.start.elapsed(), checks }
+    }
+
+    fn services(&self) -> Vec<ServiceStatus> {
+        self.picture.state.services().map(|s| service(self, s)).collect()
+    }
+
+    fn check(&self, service: &Service, backend: &Backend) -> Option<&Row> {
+        let (service, path) = (Arc::clone(&service.config.name), Arc::clone(&backend.path));
+        self.checks.get(&Who { service, backend: path, address: backend.address })
+    }
 }
 
 fn live(picture: &Picture, now: Duration) -> Option<Live> {
@@ -82,7 +108,8 @@ fn word(value: &impl Written) -> String {
     value.written().as_str().unwrap_or_default().to_owned()
 }
 
-fn service(picture: &Picture, service: &Service, now: Duration) -> ServiceStatus {
+fn service(moment: &Moment<'_>, service: &Service) -> ServiceStatus {
+    let picture = moment.picture;
     let eligible = service.eligible();
     let current = service.current();
     let members: Vec<SlotId> =
@@ -92,7 +119,7 @@ fn service(picture: &Picture, service: &Service, now: Duration) -> ServiceStatus
     let backend = |b: &Backend| {
         let can = members.contains(&b.slot);
         let share = shares.get(&b.slot).copied().unwrap_or(0.0);
-        BackendStatus { share, ..backend(picture, service, b, can, now) }
+        BackendStatus { share, ..backend(moment, service, b, can) }
     };
     ServiceStatus {
         name: service.config.name.to_string(),
@@ -111,14 +138,9 @@ fn service(picture: &Picture, service: &Service, now: Duration) -> ServiceStatus
     }
 }
 
-fn backend(
-    picture: &Picture,
-    service: &Service,
-    backend: &Backend,
-    can: bool,
-    now: Duration,
-) -> BackendStatus {
-    let note = picture.notes.get(&backend.slot);
+fn backend(moment: &Moment<'_>, service: &Service, backend: &Backend, can: bool) -> BackendStatus {
+    let Moment { picture, now, .. } = *moment;
+    let check = moment.check(service, backend);
     let orders = backend.orders();
     let left = |at: Duration| at.saturating_sub(now).as_secs_f64().ceil() as u64;
     BackendStatus {
@@ -127,8 +149,9 @@ fn backend(
         role: word(&backend.role),
         zone: backend.zone.as_deref().map(str::to_owned),
         health: if backend.is_healthy() { Health::Healthy } else { Health::Unhealthy },
-        reason: note.map(|note| note.reason.to_string()),
-        since_seconds: note.map(|note| now.saturating_sub(note.since).as_secs()),
+        check: check.map(|row| row.question.clone()),
+        reason: check.and_then(|row| row.answer.clone()).map(|(Ok(said) | Err(said))| said),
+        since_seconds: check.and_then(|row| Some(now.saturating_sub(row.since?).as_secs())),
         weight: backend.weight(),
         eligible: can,
         why: match can {

@@ -76,6 +76,7 @@ fn status_as_json_has_these_keys() {
         [
             "address",
             "backend",
+            "check",
             "connections",
             "disabled",
             "drained",
@@ -109,7 +110,13 @@ fn health_shows_every_backend_or_only_those_that_fail() {
     let text = rig.tell(&["health", "--failing"]);
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(text.contains("dns      rack-a/a1  10.1.0.11  unhealthy"), "{text}");
-    assert_eq!(rig.json(&["health"])[1]["backends"][0]["health"], "healthy");
+    let said = rig.json(&["health"]);
+    let (asked, not_yet) = (&said[1]["backends"][0], &said[1]["backends"][1]);
+    assert_eq!(asked["health"], "healthy");
+    assert_eq!(
+        [&asked["check"], &asked["reason"], &not_yet["check"], &not_yet["reason"]],
+        [&json!("HTTP GET / at port 80"), &json!("HTTP 503"), &asked["check"], &Value::Null]
+    );
 }
 
 #[test]

@@ -15,9 +15,10 @@ use control::admin::rates::Speed;
 use control::admin::reloads::reloads;
 use control::admin::{request, routes, serve, socket};
 use control::config;
+use control::health::Row;
 use control::plan::wiring::Wiring;
 use control::reload::Controller;
-use control::state::{Clock, State};
+use control::state::{Clock, State, Who};
 use serde_json::Value;
 use tables::{Counters, FieldSet, Flow, Mac, Outcome, ServiceId, SlotId, Tables, Tick};
 use tempfile::TempDir;
@@ -112,6 +113,7 @@ impl Rig {
             reloads,
             counters,
             speed: Speed::default(),
+            checks: Box::new(checks),
             connections: Arc::new(Known(pictures.clone())),
             explain: Box::new(|_, question, _| Ok(format!("{} is explained\n", question.packet))),
             heavy: Arc::new(Semaphore::new(Desk::HEAVY)),
@@ -247,8 +249,27 @@ fn picture(state: &Arc<State>, tables: Arc<Tables>) -> Picture {
         }],
         lagging: Vec::new(),
         census: Some(Arc::new(Two)),
-        notes: Arc::default(),
     }
+}
+
+/// One backend whose check has been answered, one that nobody has asked yet.
+fn checks() -> Vec<Row> {
+    let row = |backend: &str, address: [u8; 4], answer| Row {
+        who: Who { service: "web".into(), backend: backend.into(), address: address.into() },
+        question: "HTTP GET / at port 80".into(),
+        healthy: true,
+        decided: true,
+        answer,
+        answered: None,
+        since: Some(Duration::ZERO),
+        against: 0,
+        weight: None,
+        weight_faults: 0,
+    };
+    vec![
+        row("rack-a/a1", [10, 1, 0, 11], Some(Err("HTTP 503".into()))),
+        row("rack-a/a2", [10, 1, 0, 12], None),
+    ]
 }
 
 /// Two connections on the first backend.

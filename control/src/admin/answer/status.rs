@@ -180,7 +180,9 @@ pub struct BackendStatus {
     pub zone: Option<String>,
     /// Its health.
     pub health: Health,
-    /// What the last check said: `HTTP 503`; null: no check has said anything.
+    /// What its check asks; null: it has none.
+    pub check: Option<String>,
+    /// What the last probe said: `HTTP 503`; null: none has been answered.
     pub reason: Option<String>,
     /// Since when, in seconds ago, its health is what it is; null: not known.
     pub since_seconds: Option<u64>,

@@ -10,6 +10,7 @@ fn backend(name: &str, health: Health, share: f64) -> BackendStatus {
         role: "primary".into(),
         zone: None,
         health,
+        check: None,
         reason: None,
         since_seconds: Some(75),
         weight: 1,
@@ -25,6 +26,7 @@ fn backend(name: &str, health: Health, share: f64) -> BackendStatus {
 
 fn services() -> Vec<ServiceStatus> {
     let down = BackendStatus {
+        check: Some("HTTP GET / at port 80".into()),
         reason: Some("HTTP 503".into()),
         why: "not eligible: unhealthy".into(),
         ..backend("rack-a/a2", Health::Unhealthy, 0.0)

@@ -1,7 +1,6 @@
 //! The control socket, wired: what the handlers need of the rest, and what the control thread has
 //! to do with them.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use tables::{Counters, Tables};
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::background::Background;
+use crate::checks::Checks;
 use crate::events::{Event, Events};
 use crate::listing::{Counted, Listing};
 use crate::state_explain;
@@ -54,6 +54,7 @@ pub(crate) struct Surroundings<'a> {
     pub file: &'a Path,
     pub counters: &'a Arc<Counters>,
     pub connections: &'a Arc<ConnectionTable>,
+    pub checks: &'a Checks,
     pub state: &'a Arc<State>,
     pub tables: &'a Arc<Tables>,
 }
@@ -119,7 +120,6 @@ impl Admin {
             links,
             lagging,
             census: census.map(|counted| Arc::clone(counted) as _),
-            notes: Arc::default(),
         });
     }
 }
@@ -131,7 +131,6 @@ fn first(around: &Surroundings<'_>) -> Picture {
         links: Vec::new(),
         lagging: Vec::new(),
         census: None,
-        notes: Arc::new(HashMap::new()),
     }
 }
 
@@ -148,6 +147,7 @@ fn desk(around: &Surroundings<'_>, asker: Asker, pictures: &Pictures, reloads: &
         reloads: reloads.clone(),
         counters: Arc::clone(around.counters),
         speed: Speed::default(),
+        checks: Box::new(around.checks.rows()),
         connections: Arc::new(Listing(Arc::clone(around.connections))) as Arc<dyn Connections>,
         explain: Box::new(explain),
         heavy: Arc::new(Semaphore::new(Desk::HEAVY)),

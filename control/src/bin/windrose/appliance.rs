@@ -125,6 +125,7 @@ impl Appliance {
             file,
             counters: &counters,
             connections: &connections,
+            checks: &checks,
             state: controller.state(),
             tables: &newest,
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use control::health::checker::Checker;
 use control::health::probe::Prober;
 use control::health::probe::dial::{Dialer, Exit};
-use control::health::{At, News, Summary, Wanted, wanted};
+use control::health::{At, News, Row, Summary, Wanted, wanted};
 use control::model::{Config, Port};
 use control::netlink::probe_way::{ProbeWay, mark};
 use control::policy::weights::Fault;
@@ -79,6 +79,12 @@ impl Checks {
         if !slots.is_empty() {
             self.checker.hurry(&slots);
         }
+    }
+
+    /// Says what is known whenever it is asked, on whatever thread.
+    pub(crate) fn rows(&self) -> impl Fn() -> Vec<Row> + Send + Sync + use<> {
+        let checker = Arc::clone(&self.checker);
+        move || checker.rows()
     }
 
     /// What is known, for people.

@@ -9,8 +9,9 @@ use super::region::{KeyWords, Position, Region, Touch, same};
 use super::sync::{Ordering, fence, pause};
 use super::value::{Stamp, State, Value, View};
 
-/// The home bucket is filled to this before the other is looked at: then nine of ten look-ups in a
-/// full table, and all in one half full, touch one line of tags; it costs 2 % of the slots.
+/// The home bucket is filled to this before the other is looked at: then nine of ten entries of a
+/// full table, and all of one half full, are at home, where most have a line of their own; it costs
+/// 2 % of the slots.
 const HOME_FIRST: u32 = LANES as u32 * 3 / 4;
 
 /// Tries at an entry that others are writing at the same time.
@@ -72,7 +73,7 @@ pub(super) fn published() {
 }
 
 /// Somebody was faster: look again.
-struct Retry;
+pub(super) struct Retry;
 
 impl<const W: usize> Region<W>
 where
@@ -167,7 +168,8 @@ where
         })
     }
 
-    fn overwrite(
+    /// Deals with the entry that a key has.
+    pub(super) fn overwrite(
         &self,
         at: Position,
         seen: &Snapshot<W>,

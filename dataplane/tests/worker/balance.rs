@@ -69,6 +69,24 @@ fn n7_each_named_frame_ends_as_its_name_says() {
 }
 
 #[test]
+fn a_frame_ends_in_a_burst_as_it_does_alone() {
+    let cases = cases();
+    let mut expected = vec![0; Outcome::ALL.len()];
+    let mut rig = Rig::new(tables(&[1, 1, 1], None));
+    // Each next to each other one, before it and behind it.
+    for (_, first, one) in &cases {
+        for (_, second, other) in &cases {
+            rig.send([&**first, &**second, &**first]);
+            expected[*one as usize] += 2;
+            expected[*other as usize] += 1;
+        }
+    }
+    let ended: Vec<_> = Outcome::ALL.iter().map(|o| (o, rig.counters.outcome(*o))).collect();
+    let expected: Vec<_> = Outcome::ALL.iter().map(|o| (o, expected[*o as usize])).collect();
+    assert_eq!(ended, expected);
+}
+
+#[test]
 fn a_backend_whose_next_hop_is_unknown_and_a_full_queue_are_counted() {
     let mut rig = Rig::new(tables(&[1], Some(0)));
     rig.send([&*tcp(CLIENT, 1, 80, true, 0)]);

@@ -5,6 +5,7 @@ mod distribution;
 mod encapsulations;
 mod fragments;
 mod icmp;
+mod meanwhile;
 mod odd;
 mod pieces;
 mod probes;

@@ -70,7 +70,7 @@ pub(crate) fn port() -> Port {
 }
 
 /// Service 0 takes TCP 80 and everything to VIP + 1, of both families; service 1, TCP 81, has nobody.
-fn rules() -> Vec<RuleSpec> {
+pub(crate) fn rules() -> Vec<RuleSpec> {
     let at =
         |name: &str, address: &str, protocol, ports, service, client_allow: &[&str]| RuleSpec {
             name: name.into(),

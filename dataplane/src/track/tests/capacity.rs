@@ -2,6 +2,7 @@
 
 use super::super::Memory;
 use super::super::hash::Place;
+use super::super::region::{KeyWords, Region};
 use super::*;
 
 #[test]
@@ -9,7 +10,7 @@ fn all_configured_entries_fit_before_an_insert_fails() {
     for (entries, seed) in [(1_000, 1), (1_000, 2), (10_000, 3), (100_000, 4), (1_000_000, 5)] {
         let table = ConnectionTable::new(entries, 0, Pages::Off, TableKey::fixed(seed));
         let mut rig = Rig::on(Arc::new(table.expect("maps")), InsertLimit::default());
-        let all: Vec<_> = (0..entries * 95 / 100).map(tcp).collect();
+        let all: Vec<_> = (0..entries).map(tcp).collect();
         for burst in all.chunks(32) {
             rig.burst(burst, Some(1), 0);
         }
@@ -27,6 +28,45 @@ fn ipv6_entries_fit_as_well() {
         rig.burst(burst, Some(1), 0);
     }
     assert_eq!((rig.live(0), rig.count(Event::EntryEvicted)), (19_000, 0));
+}
+
+/// Of a thousand of these clients' entries how many are in their own line, behind the tags of their
+/// home, and in the other bucket.
+fn whereabouts<const W: usize>(region: &Region<W>, clients: &[Sent]) -> [usize; 3]
+where
+    [u64; W]: KeyWords,
+{
+    let mut counts = [0; 3];
+    for client in clients {
+        let key = <[u64; W]>::of(&client.flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)));
+        let place = region.place(region.hash(&key));
+        let holds = |bucket| (0..32).any(|lane| region.bucket(bucket).entry(lane).holds(&key));
+        let own = region.bucket(place.home).abreast(place.lane.into(), &key).1;
+        let which = if own { 0 } else { 1 + usize::from(!holds(place.home)) };
+        assert!(which < 2 || holds(place.other));
+        counts[which] += 1;
+    }
+    counts.map(|count| count * 1_000 / clients.len())
+}
+
+#[test]
+fn most_entries_are_in_their_own_line() {
+    let mut rig = Rig::new(100_000);
+    let table = rig.tracker.table().clone();
+    let (v4, v6): (Vec<_>, Vec<_>) = (0..100_000).map(|n| (tcp(n), tcp6(n))).unzip();
+    // At least so many in their own line, at most so many in the other bucket (docs, layout).
+    for (entered, own4, own6, other) in [(0..50_000, 890, 760, 5), (50_000..100_000, 640, 520, 120)]
+    {
+        let end = entered.end;
+        for burst in v4[entered.clone()].chunks(32).chain(v6[entered].chunks(32)) {
+            rig.burst(burst, Some(1), 0);
+        }
+        for (seen, own) in
+            [(whereabouts(&table.v4, &v4[..end]), own4), (whereabouts(&table.v6, &v6[..end]), own6)]
+        {
+            assert!(seen[0] >= own && seen[2] <= other, "{end}: {seen:?}");
+        }
+    }
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn ipv6_addresses_and_hops() {
 fn ipv6_extension_headers() {
     let udp = |headers: &[_]| chain(headers, 17, UDP_BODY);
     let all = [HOP, OPTIONS, ROUTE, ATOMIC, AUTH, OPTIONS];
+    let mut longest = [0; 2047];
+    longest[0] = 255;
     check(vec![
         ("hop-by-hop", udp(&[HOP]), Reads(Udp, Whole)),
         ("routing", udp(&[ROUTE]), Reads(Udp, Whole)),
@@ -93,6 +95,12 @@ fn ipv6_extension_headers() {
         ("options of one byte", chain(&[(60, &[])], 17, &[]), Faulty(Other)),
         ("AH of 12 bytes in 11", chain(&[(51, &AUTH.1[..10])], 17, &[]), Faulty(Other)),
         ("half a fragment header", chain(&[(44, &[0, 0, 0])], 17, &[]), Faulty(Other)),
+        ("the longest options", chain(&[(60, &longest)], 17, UDP_BODY), Reads(Udp, Whole)),
+        ("eight of the longest", chain(&[(60, &longest[..]); 8], 17, UDP_BODY), Reads(Udp, Whole)),
+        ("the longest AH", chain(&[(51, &longest[..1027])], 17, UDP_BODY), Reads(Udp, Whole)),
+        ("the longest, cut", chain(&[(60, &longest[..2046])], 17, &[]), Faulty(Other)),
+        ("no next header, yet more", chain(&[HOP], 59, UDP_BODY), Reads(Other, Whole)),
+        ("mobility behind options", chain(&[OPTIONS], 135, UDP_BODY), Reads(Other, Whole)),
         ("options, then nothing", chain(&[OPTIONS], 17, &[]), Faulty(Udp)),
     ]);
 }

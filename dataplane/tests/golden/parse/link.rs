@@ -64,8 +64,12 @@ fn which_vlan_it_is_of() {
             0,
             Ends(Outcome::WrongVlan),
         ),
-        ("two tags, the outer another's", double, 8, Ends(Outcome::WrongVlan)),
+        ("two tags, the outer another's", double.clone(), 8, Ends(Outcome::WrongVlan)),
+        ("two priority tags", with(double, &[(15, 0), (19, 0)]), 0, Ends(Outcome::WrongVlan)),
+        ("the reserved VLAN 4095", tagged(4095), 0, Ends(Outcome::WrongVlan)),
+        ("a tag that is none of ours", with(tagged(7), &[(12, 0x91)]), 0, Ends(Outcome::Host)),
         ("half a tag", cut(tagged(7), 17), 7, Ends(Outcome::MalformedIp)),
+        ("a tag and nothing", cut(tagged(7), 18), 7, Ends(Outcome::MalformedIp)),
         ("ARP of another VLAN", with(tagged(8), &[(17, 6)]), 7, Ends(Outcome::WrongVlan)),
     ] {
         assert_eq!(result(&frame, port), expected, "{name}");

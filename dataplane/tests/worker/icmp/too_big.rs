@@ -3,6 +3,7 @@
 use dataplane::io::Frame;
 use dataplane::io::mem::MemFrame;
 use tables::counters::Event;
+use tables::rules::Protocol;
 use tables::template::{GueVariant, Tunnel};
 use tables::*;
 
@@ -106,7 +107,13 @@ fn d8_the_exact_fit_goes_and_one_byte_more_is_answered_with_what_fits() {
 
 #[test]
 fn n3_frames_above_the_ports_own_mtu_have_a_name_of_their_own_and_the_same_answer() {
-    for (family, length) in [(Family::V4, 1501), (Family::V4, 60_000), (Family::V6, 9000)] {
+    for (family, length) in [
+        (Family::V4, 1501),
+        (Family::V4, 60_000),
+        (Family::V4, 65_515),
+        (Family::V6, 9000),
+        (Family::V6, 65_515),
+    ] {
         let packet = request(family, TCP, length);
         let answer = expected(&packet, 1480);
         answered(&World::default(), &packet, Outcome::OversizeFrame, &answer, "segments in one");
@@ -114,6 +121,16 @@ fn n3_frames_above_the_ports_own_mtu_have_a_name_of_their_own_and_the_same_answe
         let mut rig = large.rig();
         rig.send([&*framed(&packet, 0)]);
         assert_eq!(outcome_of(&rig), Outcome::Forwarded, "it fits the next hop");
+    }
+}
+
+#[test]
+fn n3_the_largest_packets_that_there_are_fit_no_tunnel() {
+    let large = World { tunnel_mtu: u16::MAX, ..World::default() };
+    for (family, length) in [(Family::V4, 65_516), (Family::V4, 65_535), (Family::V6, 65_535)] {
+        let packet = request(family, TCP, length);
+        let answer = expected(&packet, 65_515);
+        answered(&large, &packet, Outcome::OversizeFrame, &answer, "beyond 65,535 with its tunnel");
     }
 }
 
@@ -175,7 +192,11 @@ fn d8_an_answer_about_a_first_fragment_is_no_fragment_itself() {
 
 /// A packet that is dropped without a word.
 fn unanswered(frame: &[u8], outcome: Outcome, name: &str) {
-    let mut rig = World::default().rig();
+    unanswered_in(&World::default(), frame, outcome, name);
+}
+
+fn unanswered_in(world: &World, frame: &[u8], outcome: Outcome, name: &str) {
+    let mut rig = world.rig();
     rig.send([frame]);
     assert_eq!(outcome_of(&rig), outcome, "{name}");
     assert!(sent(&mut rig).is_empty(), "{name}");
@@ -206,6 +227,27 @@ fn d8_what_must_not_be_answered_is_not() {
     }
     let from_group = with(framed(&large(), 0), &[(6, 0xFF)]);
     unanswered(&from_group, Outcome::TooBig, "from an Ethernet group");
+    let segments = with(request(Family::V4, TCP, 9000), &[(6, 0)]);
+    unanswered(&framed(&segments, 0), Outcome::OversizeFrame, "segments that may be fragmented");
+}
+
+#[test]
+fn d8_under_a_rule_for_everything_later_fragments_and_redirects_are_not_answered_either() {
+    let world = World { rules: vec![(Protocol::L3Default, None)], ..World::default() };
+    let mut later = request(Family::V4, UDP, 1500);
+    (later[6], later[7]) = (0x60, 9);
+    let later6 = [&[UDP, 0, 0, 9, 1, 2, 3, 4][..], &[7; 1440]].concat();
+    for (name, packet) in [
+        ("a later fragment", later),
+        ("a later fragment over IPv6", ipv6(CLIENT6, VIP6, 44, &later6)),
+        ("a redirect", icmp4(HOP, VIP, 5, 1, &[7; 1460])),
+        ("an error about somebody else's packet", icmp4(HOP, VIP, 3, 1, &[7; 1460])),
+        ("an ICMPv6 redirect", icmp6(HOP6, VIP6, 137, 0, &[7; 1440])),
+    ] {
+        unanswered_in(&world, &framed(&packet, 0), Outcome::TooBig, name);
+    }
+    let echo = icmp4(CLIENT, VIP, 8, 0, &[7; 1460]);
+    answered(&world, &echo, Outcome::TooBig, &expected(&echo, 1480), "an echo request");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! In reading order:
 //!
 //! - [`question`]: one distinct check; services that ask the same of the same address share it;
-//! - [`wanted`]: what the state in force wants to know, of whom;
+//! - [`mod@wanted`]: what the state in force wants to know, of whom;
 //! - [`report`]: what one probe found out, and why it failed;
 //! - [`subject`]: one backend of one service: thresholds, weight, the last answer;
 //! - [`schedule`]: when each question is asked next, spread and bounded;

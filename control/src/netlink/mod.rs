@@ -11,7 +11,7 @@
 //! - [`keep`]: which next hops the kernel is asked for; `watch` and `notices`: what of it all is
 //!   news to workers and people (pure);
 //! - `request`, `socket`: bytes for and from the kernel;
-//! - [`follow`]: the task that keeps all this going.
+//! - [`mod@follow`]: the task that keeps all this going.
 //!
 //! [`probe_way`] is what is written: how health checks' probes get to VIPs.
 //!

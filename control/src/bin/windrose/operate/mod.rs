@@ -23,7 +23,7 @@ use crate::{exit, say};
 /// Where the process listens.
 #[derive(clap::Args)]
 pub(crate) struct Socket {
-    /// The control socket: [admin] socket of its configuration
+    /// The control socket: admin.socket of its configuration
     #[arg(long, value_name = "PATH", default_value = "/run/windrose/control.sock")]
     pub(crate) socket: PathBuf,
 }

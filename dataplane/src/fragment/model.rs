@@ -12,6 +12,7 @@ use loom::thread;
 use tables::{PacketClass, Tick};
 
 use super::datagram::Datagram;
+use super::entry::Entry;
 use super::table::{First, FragmentTable};
 use crate::track::TableKey;
 
@@ -46,6 +47,28 @@ fn nobody_reads_half_of_what_a_first_fragment_said() {
         assert!(seen.is_none_or(|s| s == first(1) || s == first(2)), "{seen:?}");
         writer.join().expect("no panic");
         assert_eq!(table.find(&datagram(1), Tick(0)), Some(first(2)));
+    });
+}
+
+/// What the writer goes by is read before: of each word loom knows its last access only, so that a
+/// writer's own read would hide the reader's.
+#[test]
+fn an_entry_that_changes_hands_is_read_as_one_datagrams_or_the_others() {
+    model(|| {
+        let entry = Arc::new(Entry::default());
+        let quiet = entry.read().expect("nobody writes");
+        assert!(entry.write(&quiet, &[1; 5], 1, Tick(1)));
+        let seen = entry.read().expect("nobody writes");
+        let writer = {
+            let entry = entry.clone();
+            thread::spawn(move || entry.write(&seen, &[2; 5], 2, Tick(2)))
+        };
+        if let Some(seen) = entry.read() {
+            let one =
+                |n: u32| (seen.key, seen.value, seen.since) == ([n.into(); 5], n.into(), Tick(n));
+            assert!(one(1) || one(2), "{seen:?}");
+        }
+        assert!(writer.join().expect("no panic"));
     });
 }
 

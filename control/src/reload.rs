@@ -46,9 +46,7 @@ impl Controller {
         clock: Clock,
         now: Duration,
     ) -> Result<(Self, Tables), Kept> {
-        let (controller, tables) = Self::resume(State::new(config, clock, now)?, wiring)?;
-        news::log(&news::first(&controller.state), tables.generation);
-        Ok((controller, tables))
+        Self::begin(State::new(config, clock, now)?, wiring)
     }
 
     /// The same, where what is checked serves from its first result on, or from
@@ -59,7 +57,14 @@ impl Controller {
         clock: Clock,
         now: Duration,
     ) -> Result<(Self, Tables), Kept> {
-        Self::resume(State::awaiting(config, clock, now)?, wiring)
+        Self::begin(State::awaiting(config, clock, now)?, wiring)
+    }
+
+    /// The first state, said in the log.
+    fn begin(state: State, wiring: Wiring) -> Result<(Self, Tables), Kept> {
+        let (controller, tables) = Self::resume(state, wiring)?;
+        news::log(&news::first(&controller.state), tables.generation);
+        Ok((controller, tables))
     }
 
     /// Goes on from a state.

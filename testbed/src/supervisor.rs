@@ -34,7 +34,7 @@ impl Supervisor {
         format!("NOTIFY_SOCKET={} WATCHDOG_USEC={}", self.path.display(), watchdog.as_micros())
     }
 
-    /// Waits for the next message from now on that has this line, in full or up to a `*` at its end.
+    /// Waits for the next message from now on that has this line; `*` is anything.
     pub fn wait_for(&mut self, line: &str, seconds: u64) -> Result<String> {
         let ends = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < ends {
@@ -65,8 +65,10 @@ impl Supervisor {
 }
 
 fn is(line: &str, expected: &str) -> bool {
-    match expected.strip_suffix('*') {
-        Some(beginning) => line.starts_with(beginning),
+    match expected.split_once('*') {
         None => line == expected,
+        Some((beginning, rest)) => line.strip_prefix(beginning).is_some_and(|line| {
+            (0..=line.len()).any(|at| line.get(at..).is_some_and(|line| is(line, rest)))
+        }),
     }
 }

@@ -82,8 +82,10 @@ fn w8_a_vip_that_is_missing_on_a_backend_is_red_by_vip_and_green_by_address() ->
 }
 
 #[test]
-fn w8_probes_go_through_every_tunnel_and_with_one_arm_too() -> Result<()> {
-    for (arms, kind) in [(Arms::Two, "gre"), (Arms::Two, "gue"), (Arms::One, "ipip")] {
+fn w8_probes_go_through_every_tunnel_and_with_one_arm_or_vlans_too() -> Result<()> {
+    let cases =
+        [(Arms::Two, "gre"), (Arms::Two, "gue"), (Arms::One, "ipip"), (Arms::Trunk, "ipip")];
+    for (arms, kind) in cases {
         let topology = Topology::new(arms)?;
         let config = Config::new(&topology).kind(kind);
         let appliance = Appliance::start(&topology, &checked(&config, "target = \"vip\"", ""))?;

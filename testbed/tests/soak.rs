@@ -1,6 +1,6 @@
-//! Everything at once for a while: clients that come, go and stay, reloads, refused files, orders. What
-//! the process takes of memory stays what it was. Two minutes in CI, shorter elsewhere
-//! (`SOAK_SECONDS` chooses).
+//! Everything at once for a while: clients that come, go and stay, reloads, refused files, orders, a
+//! backend that fails its check and passes it again. What the process takes of memory stays what it
+//! was. Two minutes in CI, shorter elsewhere (`SOAK_SECONDS` chooses).
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ use testbed::{Error, Result};
 const SLACK_KB: u64 = 256;
 
 #[test]
-fn memory_is_flat_under_churn_reloads_bad_files_and_orders() -> Result<()> {
+fn memory_is_flat_under_churn_reloads_bad_files_orders_and_flapping_health() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     // Connections that are over make room for others: in a full table a new one has no entry, and does
     // not survive a change of the set (D-4).
     let full = Config { idle: "5s", ..Config::new(&topology) };
-    let mut appliance = Appliance::start(&topology, &full)?;
+    let mut appliance = Appliance::start(&topology, &checked(&full))?;
     let (samples, figures) =
-        load::during(&topology, 12, || soak(&mut appliance, &changes(&full), length()))?;
+        load::during(&topology, 12, || soak(&mut appliance, &topology, &changes(&full)))?;
 
     let [warm, middle, last] = thirds(&samples);
     println!(
@@ -30,6 +30,8 @@ fn memory_is_flat_under_churn_reloads_bad_files_and_orders() -> Result<()> {
         length().as_secs(),
         samples.len()
     );
+    let flaps = appliance.log().matches("eligible set changed service=web-v4").count();
+    assert!(appliance.log().contains("to=\"unhealthy\"") && flaps > 10, "{}", appliance.log());
     assert!(last <= middle + SLACK_KB, "it grows: {warm}, {middle}, {last} kB");
     let counters = appliance.stop(Signal::TERM)?;
     assert_eq!(counters.get("received"), counters.get(TOTAL), "{counters:?}");
@@ -42,9 +44,19 @@ fn length() -> Duration {
     Duration::from_secs(chosen.unwrap_or(default))
 }
 
+/// Every backend is asked often enough that its health follows.
+fn checked(config: &Config) -> String {
+    let check = "initial_health = \"healthy\"\nhealth_check = { protocol = \"HTTP\", port = 80, \
+                 request_path = \"/healthz\", interval = \"100ms\", timeout = \"100ms\", \
+                 healthy_threshold = 1, unhealthy_threshold = 1 }";
+    config.to_string().replace("initial_health = \"healthy\"", check)
+}
+
 /// What happens to it.
 enum Change {
     File(Config),
+    /// What the first backend's check says.
+    Health(bool),
     BadFile,
     /// A command of the operator's.
     Command(&'static [&'static str]),
@@ -52,7 +64,7 @@ enum Change {
 
 /// In turn.
 fn changes(full: &Config) -> Vec<Change> {
-    use Change::{BadFile, Command, File};
+    use Change::{BadFile, Command, File, Health};
     vec![
         File(full.clone().kind("gre")),
         File(full.clone().without("b1")),
@@ -60,25 +72,29 @@ fn changes(full: &Config) -> Vec<Change> {
         BadFile,
         Command(&["status"]),
         File(full.clone()),
+        Health(false),
         Command(&["backend", "drain", "web-v6", "rack/b3"]),
         Command(&["backend", "enable", "web-v4", "rack/b3"]),
         File(Config { draining: "30s", ..full.clone().kind("gre").without("b2") }),
         Command(&["backend", "enable", "web-v6", "rack/b3"]),
+        Command(&["health"]),
+        Health(true),
         Command(&["counters"]),
         File(full.clone()),
     ]
 }
 
 /// Changes one after another; what it takes of memory after each.
-fn soak(appliance: &mut Appliance, changes: &[Change], length: Duration) -> Result<Vec<u64>> {
+fn soak(appliance: &mut Appliance, topology: &Topology, changes: &[Change]) -> Result<Vec<u64>> {
     let began = Instant::now();
     let mut samples = Vec::new();
     for change in changes.iter().cycle() {
-        if began.elapsed() >= length {
+        if began.elapsed() >= length() {
             break;
         }
         match change {
-            Change::File(config) => appliance.reload(config)?,
+            Change::File(config) => appliance.reload(&checked(config))?,
+            Change::Health(passes) => topology.backends[0].set_healthy(*passes)?,
             Change::BadFile => appliance.reload_refused(&"[[", "windrose.toml")?,
             Change::Command(words) => drop(appliance.tell(words)?),
         }

@@ -12,11 +12,13 @@ use super::picture::{Connections, Picture, Pictures};
 use super::rates::Speed;
 use super::reloads::Reloads;
 use super::request::Asker;
+use crate::explain::Explanation;
 use crate::health::Row;
 
 /// Sends one packet through the code that decides, with a picture's state; says what becomes of it,
 /// or why the question makes no sense.
-pub type Explain = dyn Fn(&Picture, &Question, Duration) -> Result<String, String> + Send + Sync;
+pub type Explain =
+    dyn Fn(&Picture, &Question, Duration) -> Result<Explanation, String> + Send + Sync;
 
 /// What every handler shares.
 pub struct Desk {

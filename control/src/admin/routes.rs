@@ -19,6 +19,7 @@ use super::request::Unasked;
 use super::{connections, counters, orders, status};
 use crate::config::{self, Environment, restart_needed};
 use crate::diff;
+use crate::explain::Explanation;
 use crate::reload::Kept;
 use crate::state::{Change, Refused, Verb};
 
@@ -189,7 +190,8 @@ async fn explain(State(desk): Shared, body: Body) -> Answered<Explained> {
     let answer = move |desk: &Desk| (desk.explain)(&picture, &question, desk.start.elapsed());
     let answer = heavy_in(room, &desk, answer).await?;
     let answer = answer.map_err(No::because(StatusCode::BAD_REQUEST))?;
-    Ok(Json(Explained { answer, generation }))
+    let Explanation { words: answer, packet } = answer;
+    Ok(Json(Explained { answer, packet, generation }))
 }
 
 async fn reload(State(desk): Shared) -> Answered<super::answer::Reloaded> {

@@ -14,6 +14,7 @@ pub use question::{QuestionError, parse};
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde_json::Value;
 use tables::{Outcome, ServiceId};
 
 use crate::simulate::desk::{Decision, Desk, EntryFate, Report};
@@ -21,6 +22,34 @@ use crate::simulate::result::{self, PacketResult};
 use crate::simulate::scenario::Packet;
 use crate::simulate::{Simulator, Stop};
 use crate::state::Service;
+
+/// What became of a packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// And why, for a person.
+    pub words: String,
+    /// The same for a program: what `windrose simulate` prints of a packet.
+    pub packet: Value,
+}
+
+impl Explanation {
+    fn new(words: String, result: &PacketResult) -> Self {
+        let mut packet = serde_json::to_value(result).unwrap_or_default();
+        // There are no events here.
+        if let Some(members) = packet.as_object_mut() {
+            members.retain(|name, _| !["event", "at", "entries_removed"].contains(&name.as_str()));
+        }
+        Self { words, packet }
+    }
+
+    /// On one object, with the words among the rest.
+    pub fn json(mut self) -> Value {
+        if let Some(members) = self.packet.as_object_mut() {
+            members.insert("words".to_owned(), self.words.into());
+        }
+        self.packet
+    }
+}
 
 /// Sends `packet` through the simulator and says what became of it.
 ///
@@ -30,7 +59,7 @@ pub fn explain<D: Desk>(
     simulator: &mut Simulator<D>,
     packet: &Packet,
     now: Duration,
-) -> Result<String, Stop> {
+) -> Result<Explanation, Stop> {
     let report = simulator.step(packet, now)?;
     let result = simulator.describe(report.as_ref());
     let mut answer = format!("{}\n\n", question::written(packet));
@@ -40,7 +69,7 @@ pub fn explain<D: Desk>(
         (Some(report), None) => without_rule(&mut answer, simulator, packet, &report),
         (None, _) => answer.push_str("It waits for the first fragment of its datagram.\n"),
     }
-    Ok(answer)
+    Ok(Explanation::new(answer, &result))
 }
 
 fn of_service<D: Desk>(

@@ -79,7 +79,8 @@ pub enum Order {
 }
 
 /// What changed from one state to the next. A service that is gone says nothing: it was taken out
-/// of the file, and the reload says so.
+/// of the file, and the reload says so. Of whom one that starts is given to, there is nothing to say
+/// until that is decided.
 pub fn between(before: &State, after: &State) -> Vec<News> {
     let mut news = Vec::new();
     for service in after.services().filter(|s| s.is_in_file()) {
@@ -124,6 +125,10 @@ fn drained(service: &Service, before: &Backend, after: Option<&Backend>) -> Opti
 }
 
 fn eligible(was: Option<&Service>, is: &Service, news: &mut Vec<News>) {
+    if is.is_starting() {
+        return;
+    }
+    let was = was.filter(|s| !s.is_starting());
     let service = &is.config.name;
     let (before, after) = (was.map(members).unwrap_or_default(), members(is));
     if before != after {

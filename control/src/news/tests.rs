@@ -119,3 +119,25 @@ fn a_rack_that_goes_is_named_by_its_first_backends() {
     let expected = "r/1, r/2, r/3, r/4, r/5, r/6, r/7, r/8 and 492 more";
     assert_eq!(log::names(&names), expected);
 }
+
+#[test]
+fn a_service_that_starts_is_spoken_of_once_when_it_is_decided_who_serves() {
+    let check =
+        "name = \"web\"\nhealth_check = { protocol = \"TCP\", port = 80, target = \"address\" }";
+    let text = FILE.replace("name = \"web\"", check).replace("initial_health = \"healthy\"", "");
+    let loaded = config::parse("windrose.toml", &text, &Environment::default()).expect("valid");
+    let clock = Clock { tick_length: Duration::from_millis(125) };
+    for (passes, expected) in [
+        (true, &["0 -> 1 +[p/1] -[]", "pool None -> Some(Primary)"][..]),
+        (false, &["0 -> 2 +[p/1, p/2] -[]", "pool None -> Some(Primary)", "last resort: true"]),
+    ] {
+        let config = Arc::new(loaded.config.clone());
+        let start = State::awaiting(config, clock, Duration::ZERO).expect("fits");
+        assert_eq!(words(&first(&start)), [""; 0]);
+        let heard = start.after(&[tell("p/1", Verb::Health(passes))], Duration::from_secs(1));
+        let heard = heard.expect("known");
+        assert_eq!(words(&between(&start, &heard)), [""; 0]);
+        let serves = heard.after(&[Change::Release], Duration::from_secs(1)).expect("known");
+        assert_eq!(words(&between(&heard, &serves)), expected, "{passes}");
+    }
+}

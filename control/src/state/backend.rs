@@ -150,6 +150,11 @@ impl Backend {
         self.awaited && !self.in_file
     }
 
+    /// The process has just started, and until first results are there it is no member.
+    pub fn is_starting(&self) -> bool {
+        self.awaited && self.in_file
+    }
+
     /// Whether its first result is awaited, and has not come.
     pub fn is_awaited(&self) -> bool {
         self.awaited && !self.heard

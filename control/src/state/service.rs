@@ -203,6 +203,11 @@ impl Service {
         self.in_file
     }
 
+    /// The process has just started, and until first results are there it serves nobody.
+    pub fn is_starting(&self) -> bool {
+        self.backends.iter().any(Backend::is_starting)
+    }
+
     /// Whether nothing is left of it.
     pub fn is_gone(&self) -> bool {
         !self.in_file && self.backends.is_empty()

@@ -34,6 +34,15 @@ fn it_says_the_rule_the_service_the_backend_and_why_the_others_not() {
 }
 
 #[test]
+fn as_json_it_says_what_a_program_asks_for() {
+    let files = Files::new();
+    let said = explain(&files, &["--health", "web rack-a/a1=up", "--format", "json", TCP]);
+    let json: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((&json["verdict"], &json["backend"]), (&"forward".into(), &"rack-a/a1".into()));
+    assert!(json["words"].as_str().is_some_and(|words| words.contains("It goes to rack-a/a1")));
+}
+
+#[test]
 fn it_says_when_nobody_who_should_serve_can() {
     let files = Files::new();
     let last =

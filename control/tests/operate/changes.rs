@@ -36,7 +36,8 @@ fn t18_an_order_is_in_force_when_the_command_returns_and_shown_until_it_is_undon
 #[test]
 fn t18_orders_stay_over_reloads_for_a_new_address_and_a_backend_that_comes_back_too() {
     let rig = Rig::new();
-    rig.tell(&["backend", "drain", "web", "rack-a/a1"]);
+    let ordered = rig.json(&["backend", "drain", "web", "rack-a/a1"]);
+    assert!(ordered["generation"].is_u64() && ordered["not_kept"].is_null(), "{ordered}");
     rig.write("w.toml", &CONFIG.replace("\"10.1.0.11\" }, {", "\"10.1.0.99\" }, {"));
     rig.tell(&["reload"]);
     let status = rig.json(&["status", "web"]);

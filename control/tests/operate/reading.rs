@@ -140,6 +140,9 @@ fn explain_is_asked_of_the_process_that_runs() {
     let said =
         rig.tell(&["explain", "--state-from-running", "tcp 198.51.100.7:1 > 203.0.113.10:80"]);
     assert_eq!(said, "tcp 198.51.100.7:1 > 203.0.113.10:80 is explained\n");
+    let packet = "tcp 198.51.100.7:1 > 203.0.113.10:80";
+    let json = rig.json(&["explain", "--state-from-running", packet]);
+    assert_eq!((&json["verdict"], &json["words"]), (&"forward".into(), &said.into()));
 }
 
 #[test]

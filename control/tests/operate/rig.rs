@@ -15,6 +15,7 @@ use control::admin::rates::Speed;
 use control::admin::reloads::reloads;
 use control::admin::{request, routes, serve, socket};
 use control::config;
+use control::explain::Explanation;
 use control::health::Row;
 use control::plan::wiring::Wiring;
 use control::reload::Controller;
@@ -115,7 +116,10 @@ impl Rig {
             speed: Speed::default(),
             checks: Box::new(checks),
             connections: Arc::new(Known(pictures.clone())),
-            explain: Box::new(|_, question, _| Ok(format!("{} is explained\n", question.packet))),
+            explain: Box::new(|_, question, _| {
+                let words = format!("{} is explained\n", question.packet);
+                Ok(Explanation { words, packet: serde_json::json!({ "verdict": "forward" }) })
+            }),
             heavy: Arc::new(Semaphore::new(Desk::HEAVY)),
             orders: Mutex::new(()),
         };

@@ -36,6 +36,16 @@ pub(super) fn payload(bytes: &[u8], port: &Port) -> Result<(Family, usize), Outc
     }
 }
 
+/// The same for a frame of the host's own: its addresses and its VLAN are not ours to judge.
+pub(super) fn payload_from_host(bytes: &[u8]) -> Result<(Family, usize), Outcome> {
+    let [t0, t1] = *chunk(bytes, UNTAGGED - 2).ok_or(Outcome::MalformedIp)?;
+    match tag(bytes, be16(t0, t1))? {
+        (_, IPV4, l3) => Ok((Family::V4, l3)),
+        (_, IPV6, l3) => Ok((Family::V6, l3)),
+        _ => Err(Outcome::MalformedIp),
+    }
+}
+
 /// The frame's VLAN; 0 where it has none, or is cut within the tag (N-4).
 pub fn vlan(bytes: &[u8]) -> u16 {
     let ether_type = chunk(bytes, UNTAGGED - 2).map_or(0, |[t0, t1]| be16(*t0, *t1));

@@ -86,21 +86,20 @@ pub fn frame(bytes: &[u8], port: &Port) -> Result<Parsed, Outcome> {
     common::read(bytes, port).map_or_else(|| walk(bytes, port), Ok)
 }
 
-/// Reads a frame of the host's own, whose Ethernet header is not ours to judge. `Err`: no IP, or
-/// no sound IP.
+/// Reads a frame of the host's own, whose Ethernet header is not ours to judge; on a port with a
+/// VLAN it has that tag already (N-4). `Err`: no IP, or no sound IP.
 pub fn from_host(bytes: &[u8]) -> Result<Parsed, Outcome> {
-    const HEADER: usize = 14;
-    match bytes.get(HEADER - 2..HEADER) {
-        Some([0x08, 0x00]) => ipv4::packet(bytes, HEADER),
-        Some([0x86, 0xDD]) => ipv6::packet(bytes, HEADER),
-        _ => Err(Outcome::MalformedIp),
-    }
+    ip(bytes, ethernet::payload_from_host(bytes)?)
 }
 
 /// Reads any frame, header by header.
 #[inline(never)]
 fn walk(bytes: &[u8], port: &Port) -> Result<Parsed, Outcome> {
-    let (family, l3) = ethernet::payload(bytes, port)?;
+    ip(bytes, ethernet::payload(bytes, port)?)
+}
+
+#[inline]
+fn ip(bytes: &[u8], (family, l3): (Family, usize)) -> Result<Parsed, Outcome> {
     match family {
         Family::V4 => ipv4::packet(bytes, l3),
         Family::V6 => ipv6::packet(bytes, l3),

@@ -59,6 +59,25 @@ fn w8_a_probe_reaches_its_backend_and_touches_nothing_else() {
     }
 }
 
+/// The host's frames have the tag of their port by the time that a worker sees them (N-4).
+#[test]
+fn w8_n4_a_probe_of_a_port_with_a_vlan_goes_the_same_way() {
+    let untagged = probe(GATEWAY.0, VIP, PORT);
+    let mut rig = Rig::new(tables(&[1, 1, 1], None));
+    let (_slots, _claim) = claimed(&mut rig, 2);
+    host_sends(&mut rig, &[tagged(&untagged, 10)]);
+    let sent = rig.worker.io.ports[0].sent.pop_back().expect("a frame");
+    // The way out has a VLAN of its own: none here.
+    assert_eq!(sent.bytes()[33], 2, "the backend that was chosen");
+    assert_eq!(sent.bytes()[34..], untagged[14..], "unchanged inside");
+    assert_eq!(rig.counters.outcome(Outcome::Probe), 1);
+    assert!(rig.balances());
+}
+
+fn tagged(frame: &[u8], vlan: u8) -> Vec<u8> {
+    [&frame[..12], &[0x81, 0, 0, vlan], &frame[12..]].concat()
+}
+
 #[test]
 fn w8_only_the_hosts_frames_to_nobody_are_probes() {
     let mut rig = Rig::new(tables(&[1, 1, 1], None));

@@ -65,10 +65,12 @@ pub struct Question {
 }
 
 /// Its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// The text of `windrose explain`.
     pub answer: String,
+    /// The same for a program: what `windrose simulate` prints of a packet.
+    pub packet: serde_json::Value,
     /// The generation of the Tables that decided.
     pub generation: u64,
 }

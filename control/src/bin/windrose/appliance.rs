@@ -134,6 +134,7 @@ impl Appliance {
             tracing::warn!("no huge pages: packets and connections are in small ones, at a cost");
         }
         let manager = Manager::new(workers.len(), start.elapsed());
+        let first_results = FirstResults::of_start(controller.state(), start.elapsed());
         let mut appliance = Self {
             controller,
             publisher,
@@ -151,7 +152,7 @@ impl Appliance {
             routes,
             tunnels,
             checks,
-            first_results: FirstResults::of_start(start.elapsed()),
+            first_results,
             watch,
             background,
             manager,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use control::admin::answer::{Explained, Question};
 use control::admin::client::Ask;
-use control::explain::{self, QuestionError};
+use control::explain::{self, Explanation, QuestionError};
 use control::model::Config;
 use control::simulate::scenario::Packet;
 use control::simulate::{Simulator, Stop};
 use control::state::{Change, Verb};
 
 use crate::desk::WorkerDesk;
-use crate::operate::{self, Socket};
+use crate::operate::{self, Format, Reading};
 use crate::{ConfigFile, check, exit, say};
 
 #[derive(clap::Args)]
@@ -23,6 +23,7 @@ Examples:
   windrose explain --config windrose.toml 'udp [2001:db8::7]:5000 > [2001:db8::10]:53' --all-healthy
   windrose explain --config windrose.toml 'tcp 198.51.100.7:40000 > 203.0.113.10:80 A' --health 'web rack-a/a1=down'
   windrose explain --state-from-running 'tcp 198.51.100.7:40000 > 203.0.113.10:80 A'
+  windrose explain --format json 'tcp 198.51.100.7:40000 > 203.0.113.10:80' | jq .backend
 
 A packet is PROTOCOL SOURCE > DESTINATION [FLAGS]; TCP without flags is taken as a SYN.
 Backends start as initial_health says; --all-healthy and --health say otherwise. --state-from-running takes health, weights,
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["all_healthy", "health"])]
     state_from_running: bool,
     #[command(flatten)]
-    socket: Socket,
+    reading: Reading,
     /// Take every backend as healthy
     #[arg(long)]
     all_healthy: bool,
@@ -75,10 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Err(code) => return code,
     };
     match answer(arguments, config) {
-        Ok(answer) => {
-            say::out(answer);
-            ExitCode::SUCCESS
-        }
+        Ok(explanation) => print(arguments, explanation),
         Err(failure @ Failure::Memory(_)) => exit::with(exit::SYSTEM, &failure),
         Err(failure) => exit::with(exit::DATA, &failure),
     }
@@ -91,12 +89,20 @@ fn from_running(arguments: &Arguments) -> Result<ExitCode, ExitCode> {
             .map_err(|e| exit::with(exit::CONFIG, &format!("{}: {e}", path.display())))
     });
     let question = Question { packet: arguments.packet.clone(), file: file.transpose()? };
-    let answer = arguments.socket.ask(Ask::post("/v1/explain", &question))?;
-    say::out(operate::read::<Explained>(answer)?.answer);
-    Ok(ExitCode::SUCCESS)
+    let answer = arguments.reading.socket.ask(Ask::post("/v1/explain", &question))?;
+    let Explained { answer: words, packet, .. } = operate::read(answer)?;
+    Ok(print(arguments, Explanation { words, packet }))
 }
 
-fn answer(arguments: &Arguments, config: Config) -> Result<String, Failure> {
+fn print(arguments: &Arguments, explanation: Explanation) -> ExitCode {
+    match arguments.reading.format {
+        Format::Text => say::out(explanation.words),
+        Format::Json => say::out(format_args!("{:#}\n", explanation.json())),
+    }
+    ExitCode::SUCCESS
+}
+
+fn answer(arguments: &Arguments, config: Config) -> Result<Explanation, Failure> {
     let packet: Packet = explain::parse(&arguments.packet)?;
     let mut changes = if arguments.all_healthy { all_healthy(&config) } else { Vec::new() };
     for told in &arguments.health {

@@ -42,8 +42,8 @@ impl FirstResults {
     const RELOAD: Duration = Duration::from_secs(5);
 
     /// The appliance starts.
-    pub(crate) fn of_start(now: Duration) -> Self {
-        Self::Start { until: now + Self::START }
+    pub(crate) fn of_start(state: &State, now: Duration) -> Self {
+        if state.is_awaiting() { Self::Start { until: now + Self::START } } else { Self::Here }
     }
 
     /// A valid file has come. The newest one counts.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use control::admin::answer::Question;
 use control::admin::picture::Picture;
 use control::config::{self, Environment};
-use control::explain;
+use control::explain::{self, Explanation};
 use control::simulate::Simulator;
 use control::simulate::desk::LiveEntry;
 use control::simulate::scenario::Tuple;
@@ -22,7 +22,7 @@ pub(crate) fn explain(
     picture: &Picture,
     question: &Question,
     now: Duration,
-) -> Result<String, String> {
+) -> Result<Explanation, String> {
     let packet = explain::parse(&question.packet).map_err(|e| e.to_string())?;
     let state = match &question.file {
         None => (*picture.state).clone(),

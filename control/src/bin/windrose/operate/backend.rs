@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use control::admin::answer::OrderOf;
 
-use super::{Socket, order};
+use super::{Reading, order};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -42,7 +42,7 @@ struct Backend {
     #[arg(value_name = "GROUP/NAME")]
     backend: String,
     #[command(flatten)]
-    socket: Socket,
+    reading: Reading,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Verb::Disable(backend) => ("/v1/disable", "disabled", backend),
         Verb::Enable(backend) => ("/v1/enable", "enabled", backend),
     };
-    let Backend { service, backend, socket } = backend;
+    let Backend { service, backend, reading } = backend;
     let of = OrderOf { service: service.clone(), backend: Some(backend.clone()) };
-    order(socket, path, &of, &format!("{service} {backend} is {said}"))
+    order(reading, path, &of, &format!("{service} {backend} is {said}"))
 }

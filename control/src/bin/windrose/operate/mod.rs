@@ -37,7 +37,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What every command that only reads takes.
+/// What every command that prints an answer takes.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
     #[command(flatten)]
@@ -96,13 +96,20 @@ pub(crate) fn look() -> Look {
 }
 
 /// Gives an order, and says what is in force now.
-pub(crate) fn order(socket: &Socket, path: &str, of: &OrderOf, said: &str) -> ExitCode {
-    let changed = socket.ask(Ask::post(path, of)).and_then(read::<Changed>);
-    let changed = match changed {
+pub(crate) fn order(reading: &Reading, path: &str, of: &OrderOf, said: &str) -> ExitCode {
+    let ordered = reading.socket.ask(Ask::post(path, of)).and_then(|answer| {
+        if reading.format == Format::Json {
+            say::out(format_args!("{answer:#}\n"));
+        }
+        read::<Changed>(answer)
+    });
+    let changed = match ordered {
         Ok(changed) => changed,
         Err(code) => return code,
     };
-    say::out(format_args!("{said} (generation {})\n", changed.generation));
+    if reading.format == Format::Text {
+        say::out(format_args!("{said} (generation {})\n", changed.generation));
+    }
     if let Some(why) = changed.not_kept {
         say::err(format_args!("windrose: it holds until a restart only: {why}\n"));
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use control::admin::answer::OrderOf;
 
-use super::{Socket, order};
+use super::{Reading, order};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -36,7 +36,7 @@ struct Service {
     #[arg(value_name = "SERVICE")]
     service: String,
     #[command(flatten)]
-    socket: Socket,
+    reading: Reading,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Verb::Drain(service) => ("/v1/drain", "drained", service),
         Verb::Enable(service) => ("/v1/enable", "enabled", service),
     };
-    let Service { service, socket } = service;
+    let Service { service, reading } = service;
     let of = OrderOf { service: service.clone(), backend: None };
-    order(socket, path, &of, &format!("service {service} is {said}"))
+    order(reading, path, &of, &format!("service {service} is {said}"))
 }

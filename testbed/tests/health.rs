@@ -185,7 +185,10 @@ fn a_backend_that_crashes_under_load_costs_new_connections_only_until_it_is_foun
 fn becomes_now(appliance: &Appliance, from: usize, name: &str) -> bool {
     let log = appliance.log();
     let words = ["eligible set changed", "web-v4", &format!("left=\"rack/{name}\"")];
-    log.get(from..).unwrap_or_default().lines().any(|l| words.iter().all(|w| l.contains(w)))
+    let mut lines = log.get(from..).unwrap_or_default().lines();
+    // It is logged when it is decided; the workers have it when its Tables are published.
+    lines.any(|l| words.iter().all(|w| l.contains(w)))
+        && lines.any(|l| l.contains("tables published"))
 }
 
 /// Two primaries, of which both have to be healthy, and a failover backend.
@@ -243,4 +246,25 @@ fn open_to(topology: &Topology, name: &str) -> Result<Connection> {
         }
     }
     Err(Error::Unexpected(format!("nobody is given to {name}")))
+}
+
+#[test]
+fn r2_a_reload_that_adds_a_dead_backend_is_answered_and_gives_it_nobody() -> Result<()> {
+    let mut topology = Topology::new(Arms::Two)?;
+    topology.backends[2].crash()?;
+    let config = Config::new(&topology);
+    let two = checked(&config.clone().members([0, 1]), "", "");
+    let appliance = Appliance::start(&topology, &two)?;
+    for name in ["b1", "b2"] {
+        becomes(&appliance, 0, name, "healthy")?;
+    }
+    appliance.write(&checked(&config, "", ""))?;
+    let said = appliance.tell(&["reload"])?;
+    assert!(said.contains("+ rack/b3") && said.contains("In force"), "{said}");
+    let shares = shares(&topology, 60)?;
+    assert_eq!(shares.keys().collect::<Vec<_>>(), ["b1", "b2"]);
+    topology.backends[2].revive()?;
+    becomes(&appliance, 0, "b3", "healthy")?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
 }

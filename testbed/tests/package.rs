@@ -88,7 +88,7 @@ fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {
     configure(machine, &config.clone().without(gone))?;
     machine.run("systemctl reload windrose")?;
     eventually("the status", || {
-        Ok(machine.show(UNIT, "StatusText")?.starts_with("generation 2: 2 services, 4 of 4"))
+        Ok(machine.show(UNIT, "StatusText")?.contains(": 2 services, 4 of 4"))
     })?;
     machine.run("echo '[[' >>/etc/windrose/windrose.toml")?;
     assert!(machine.run("systemctl reload windrose").is_err(), "a refused reload is a failure");
@@ -107,10 +107,17 @@ fn answers_at_its_socket(machine: &Machine) -> Result<()> {
     for (command, said) in [
         ("stat -c '%U:%G %a' /run/windrose/control.sock", "root:windrose 660"),
         ("windrose status | head -n 1 | cut -d ' ' -f 1", "windrose"),
-        ("windrose reload | tail -n 1", "In force, generation 3."),
-        ("windrose backend drain web-v4 rack/b3 2>&1", "web-v4 rack/b3 is drained (generation 4)"),
+        // Next hops that the kernel finds out make generations too.
+        ("windrose reload | tail -n 1 | sed 's/[0-9]*\\.$//'", "In force, generation"),
+        (
+            "windrose backend drain web-v4 rack/b3 2>&1 | sed 's/ (.*//'",
+            "web-v4 rack/b3 is drained",
+        ),
         ("grep -c rack/b3 /var/lib/windrose/orders.json", "1"),
-        ("windrose backend enable web-v4 rack/b3 2>&1", "web-v4 rack/b3 is enabled (generation 5)"),
+        (
+            "windrose backend enable web-v4 rack/b3 2>&1 | sed 's/ (.*//'",
+            "web-v4 rack/b3 is enabled",
+        ),
         ("cat /var/lib/windrose/orders.json", "{}"),
     ] {
         assert_eq!(machine.run(command)?.trim(), said, "{command}");

@@ -131,7 +131,8 @@ fn log(news: &News) {
     match news {
         News::Verdict { who, healthy, reason } => verdict(who, *healthy, reason),
         News::Weight { who: Who { service, backend, .. }, weight } => {
-            tracing::info!(%service, %backend, weight, "weight changed");
+            let reason = "the header of the check's answer (W-1)";
+            tracing::info!(%service, %backend, weight, reason, "weight changed");
         }
         News::Header { who, fault } => header(who, *fault),
         News::Unasked { who: Who { service, backend, .. }, reason } => {

@@ -66,4 +66,4 @@ fi
 
 # A test with a kernel of its own is passed over where this fails; it says so itself.
 "$(dirname "$0")/guest/build.sh" /var/cache/windrose-guest ||
-    echo "setup: no guest for qemu: testbed/tests/backend_setup.rs will be skipped" >&2
+    echo "setup: no guest for qemu: the tests that need it (backend_setup, lacp) will be ignored" >&2

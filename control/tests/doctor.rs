@@ -178,6 +178,17 @@ fn each_fault_of_a_machine_that_is_to_run_is_found() {
 }
 
 #[test]
+fn a_kernel_that_windrose_will_quieten_is_no_fault_but_one_that_it_leaves_alone_is() {
+    let loud = |facts: &mut Facts| facts.interfaces[0].arp_ignore = 0;
+    let mut facts = stopped();
+    loud(&mut facts);
+    facts.interfaces[0].addresses = vec![address("fe80::1")];
+    assert!(examine(&config(), &facts).is_well(), "its own start sets it");
+    facts.interfaces[0].addresses.push(address("192.0.2.7"));
+    found(facts, loud, (Warning, "answers-too", "duplicates", "eth1.arp_ignore=8"));
+}
+
+#[test]
 fn too_little_memory_is_an_error_beside_the_huge_pages_that_are_missing() {
     let facts = Facts { huge_pages_mb: 0, available_mb: 100, ..stopped() };
     let report = examine(&config(), &facts);

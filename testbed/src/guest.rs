@@ -36,17 +36,7 @@ pub struct Said {
     pub code: i32,
 }
 
-/// Why there can be no guest here; `None`: there can.
-pub fn missing() -> Option<String> {
-    let qemu = std::process::Command::new("qemu-system-x86_64").arg("--version").output();
-    if qemu.is_err() {
-        return Some("no qemu-system-x86_64 (testbed/setup.sh installs it)".into());
-    }
-    let absent = ["vmlinuz", "initrd"].map(file).into_iter().find(|path| !path.is_file());
-    absent.map(|path| format!("no {} (testbed/setup.sh makes it)", path.display()))
-}
-
-/// `WINDROSE_GUEST` names another directory than the one of setup.sh.
+/// `WINDROSE_GUEST` names another directory than the one of setup.sh; build.rs looks there too.
 fn file(name: &str) -> PathBuf {
     let directory = std::env::var_os("WINDROSE_GUEST");
     PathBuf::from(directory.unwrap_or_else(|| "/var/cache/windrose-guest".into())).join(name)

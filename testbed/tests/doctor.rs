@@ -31,28 +31,21 @@ fn faults_of_a_machine_are_found_with_their_cures_which_cure_them() -> Result<()
     assert_eq!(code, 0, "{said}");
 
     let vip = vip(Family::V4, Family::V4);
-    topology.appliance.set("ipv4/conf/lb0/arp_ignore", 0)?;
     topology.appliance.ip(&format!("address add {vip}/32 dev lo"))?;
     topology.appliance.ip("link set lb1 mtu 1500")?;
     topology.appliance.ip("link set lb1 down")?;
     let (code, said) = doctor(&topology, &config)?;
     assert_eq!(code, 1, "{said}");
     let expected = [
-        "sysctl -w net.ipv4.conf.lb0.arp_ignore=8",
         "ip address flush dev lo to 203.0.113.10",
         "ip link set lb1 mtu 1600",
         "ip link set lb1 up",
     ];
     for cure in expected {
         assert!(said.contains(&format!("cure: {cure}")), "{cure}: {said}");
-        let command = if cure.starts_with("sysctl") {
-            cure.replace("sysctl", "sysctl -q")
-        } else {
-            cure.into()
-        };
-        topology.appliance.run(&command)?;
+        topology.appliance.run(cure)?;
     }
-    assert!(said.ends_with("3 errors, 1 warning; windrose is not running\n"), "{said}");
+    assert!(said.ends_with("3 errors, 0 warnings; windrose is not running\n"), "{said}");
     let (code, said) = doctor(&topology, &config)?;
     assert_eq!(code, 0, "{said}");
     Ok(())
@@ -65,6 +58,12 @@ fn while_it_runs_a_next_hop_that_nobody_has_is_found() -> Result<()> {
     let appliance = Appliance::start(&topology, &config)?;
     let (code, said) = doctor(&topology, &config)?;
     assert_eq!((code, &*said), (0, "nothing is wrong; windrose is running\n"));
+    // Its start has made the kernel under the ports quiet; somebody undoes it.
+    topology.appliance.set("ipv4/conf/lb0/arp_ignore", 0)?;
+    let (code, said) = doctor(&topology, &config)?;
+    let cure = "sysctl -w net.ipv4.conf.lb0.arp_ignore=8";
+    assert!(code == 1 && said.contains(&format!("cure: {cure}")), "{said}");
+    topology.appliance.run(&cure.replace("sysctl", "sysctl -q"))?;
     // 10.0.2.16 and 2001:db8:2::16: no host has them, and the file gives no Ethernet address.
     let (code, said) = doctor(&topology, &config.members([0, 5]))?;
     assert_eq!(code, 1, "{said}");
@@ -72,6 +71,26 @@ fn while_it_runs_a_next_hop_that_nobody_has_is_found() -> Result<()> {
         assert!(said.contains(&format!("backend {address}")), "{said}");
         assert!(said.contains(&format!("ping -I wr-back {address}")), "{said}");
     }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn ports_of_one_wire_are_looked_at_like_any_others() -> Result<()> {
+    let topology = Topology::new(Arms::Trunk)?;
+    let config = Config::new(&topology);
+    let (code, said) = doctor(&topology, &config)?;
+    let cure = "ethtool -K trunk0 rx off tx off tso off gso off gro off";
+    assert!(code == 1 && said.contains(&format!("cure: {cure}")), "{said}");
+    topology.appliance.run(cure)?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!(code, 0, "{said}");
+    let appliance = Appliance::start(&topology, &config)?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!((code, &*said), (0, "nothing is wrong; windrose is running\n"));
+    topology.appliance.ip("link set trunk0 mtu 1400")?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert!(code == 1 && said.contains("ip link set trunk0 mtu"), "{said}");
     appliance.stop(Signal::TERM)?;
     Ok(())
 }

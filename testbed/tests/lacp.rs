@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testbed::address::FRONT;
 use testbed::appliance::Appliance;
 use testbed::config::Config;
-use testbed::guest::{Guest, missing};
+use testbed::guest::Guest;
 use testbed::topology::{Arms, Topology};
 use testbed::{Error, Result};
 
@@ -18,9 +18,13 @@ ip link set bond0 up
 ip address add 10.0.1.9/24 dev bond0
 ";
 
+/// DPDK asks the other end for a frame every 30 s and takes it for gone after 90 s of silence; there is
+/// no way to have it ask for more.
+const SILENCE: Duration = Duration::from_secs(90);
+
 /// Runs a script in the guest until it ends well.
 fn until(guest: &Guest, topology: &Topology, script: &str) -> Result<()> {
-    let ends = Instant::now() + Duration::from_secs(60);
+    let ends = Instant::now() + SILENCE + Duration::from_secs(30);
     loop {
         let said = guest.run(&topology.client, script)?;
         if said.code == 0 {
@@ -34,11 +38,8 @@ fn until(guest: &Guest, topology: &Topology, script: &str) -> Result<()> {
 }
 
 #[test]
+#[cfg_attr(no_guest, ignore = "no guest for qemu: testbed/setup.sh makes it")]
 fn the_kernels_bond_takes_both_members_and_goes_on_with_one() -> Result<()> {
-    if let Some(why) = missing() {
-        println!("skipped: {why}");
-        return Ok(());
-    }
     let topology = Topology::new(Arms::Two)?;
     let guest = Guest::boot_with_cards(&topology, 2)?;
     for card in ["guest2", "guest3"] {
@@ -65,7 +66,8 @@ fn the_kernels_bond_takes_both_members_and_goes_on_with_one() -> Result<()> {
     until(&guest, &topology, &both)?;
     until(&guest, &topology, &ping)?;
 
-    // It is told by silence: the worker, idle or not, has kept the other one alive.
+    // The kernel's end finds it out in 3 s, for that is how often it asks for a frame; ours by
+    // `SILENCE`. The worker, idle or not, has kept the other one alive.
     topology.appliance.ip("link set guest2 down")?;
     until(&guest, &topology, "grep -q 'Number of ports: 1' /proc/net/bonding/bond0")?;
     until(&guest, &topology, &ping)?;

@@ -1,5 +1,7 @@
 //! Where the kernel gets in the way.
 
+use std::net::IpAddr;
+
 use super::{error, warning};
 use crate::doctor::Finding;
 use crate::doctor::facts::{Device, FAR, Facts, Interface};
@@ -13,12 +15,29 @@ pub(super) fn answers(config: &Config, facts: &Facts) -> Vec<Finding> {
         Device::Interface { name, shared: true } => Some((port, facts.interface(name)?)),
         _ => None,
     });
-    shared.flat_map(|(port, interface)| under(port, interface)).collect()
+    shared.flat_map(|(port, interface)| under(port, interface, facts.running)).collect()
 }
 
-fn under(port: &Port, interface: &Interface) -> Vec<Finding> {
-    let name = &interface.name;
+/// Whether Windrose sets what makes the kernel quiet by itself, at its start (decision 11).
+fn will_be_quiet(port: &Port, interface: &Interface, running: bool) -> bool {
+    let link_local = |address: &IpAddr| match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(six) => six.is_unicast_link_local(),
+    };
+    !running && !port.host_interface.is_empty() && interface.addresses.iter().all(link_local)
+}
+
+fn under(port: &Port, interface: &Interface, running: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if !will_be_quiet(port, interface, running) {
+        findings.extend(loud(port, interface));
+    }
+    findings.extend(offloads(port, interface));
+    findings
+}
+
+fn loud(port: &Port, interface: &Interface) -> Option<Finding> {
+    let name = &interface.name;
     let mut settings = Vec::new();
     if interface.arp_ignore < 8 {
         settings.push(format!("net.ipv4.conf.{name}.arp_ignore=8"));
@@ -29,23 +48,28 @@ fn under(port: &Port, interface: &Interface) -> Vec<Finding> {
     if interface.ipv6 {
         settings.push(format!("net.ipv6.conf.{name}.disable_ipv6=1"));
     }
-    if !settings.is_empty() {
-        let what = format!(
-            "port {}: the kernel sees the packets of {name} too, and would answer some: duplicates",
-            port.name
-        );
-        findings.push(warning("answers-too", what, format!("sysctl -w {}", settings.join(" "))));
+    if settings.is_empty() {
+        return None;
     }
-    if !interface.offloads.is_empty() {
-        let what = format!(
-            "port {}: {name} joins segments or leaves checksums out ({}): such frames are dropped or sent broken",
-            port.name,
-            interface.offloads.join(", ")
-        );
-        let cure = format!("ethtool -K {name} rx off tx off tso off gso off gro off");
-        findings.push(error("offloads", what, cure));
+    let what = format!(
+        "port {}: the kernel sees the packets of {name} too, and would answer some: duplicates",
+        port.name
+    );
+    Some(warning("answers-too", what, format!("sysctl -w {}", settings.join(" "))))
+}
+
+fn offloads(port: &Port, interface: &Interface) -> Option<Finding> {
+    if interface.offloads.is_empty() {
+        return None;
     }
-    findings
+    let name = &interface.name;
+    let what = format!(
+        "port {}: {name} joins segments or leaves checksums out ({}): such frames are dropped or sent broken",
+        port.name,
+        interface.offloads.join(", ")
+    );
+    let cure = format!("ethtool -K {name} rx off tx off tso off gso off gro off");
+    Some(error("offloads", what, cure))
 }
 
 /// A strict check of sources drops what comes in by a host interface from where another one leads.

@@ -35,8 +35,8 @@ const CASES: [(&str, &str, [u16; 2]); 8] = [
 /// No room for any outer header: segments have to be clamped.
 const MTU: u16 = 1500;
 
-/// All that a script may change.
-const STATE: &str = "ip -o link; ip -o address; ip route show table all; ip -6 route show table all
+/// All that a script may change; of links not whether somebody is at the other end.
+const STATE: &str = "ip -o link | sed 's/<[^>]*>//; s/ state [A-Z]*//'; ip -o address; ip route show table all; ip -6 route show table all
     nft list ruleset; ip fou show; ls -R /run
     for name in rp_filter arp_ignore arp_announce; do grep . /proc/sys/net/ipv4/conf/*/$name; done";
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::answer::{LastReload, Reloaded};
 use super::picture::Pictures;
@@ -29,15 +29,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Where reloads are asked for.
 #[derive(Clone)]
 pub struct Reloads {
-    queue: mpsc::Sender<Option<oneshot::Sender<Arc<Reloaded>>>>,
+    queue: mpsc::Sender<oneshot::Sender<Arc<Reloaded>>>,
+    nudged: Arc<Notify>,
     last: Arc<Mutex<Option<(LastReload, Instant)>>>,
 }
 
 impl Reloads {
-    /// Asks without waiting for what comes of it: SIGHUP. When too many wait already, the next
-    /// reload comes anyway.
+    /// Asks without waiting for what comes of it: SIGHUP. Takes nobody's place in the queue:
+    /// however many there are before the next reload begins, they are one.
     pub fn nudge(&self) {
-        let _ = self.queue.try_send(None);
+        self.nudged.notify_one();
     }
 
     /// Asks and waits.
@@ -46,7 +47,7 @@ impl Reloads {
     /// Too many wait already, or the appliance is ending.
     pub async fn reload(&self) -> Result<Arc<Reloaded>, Unasked> {
         let (reply, answer) = oneshot::channel();
-        self.queue.try_send(Some(reply)).map_err(|refused| match refused {
+        self.queue.try_send(reply).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Unasked::Busy,
             mpsc::error::TrySendError::Closed(_) => Unasked::Stopping,
         })?;
@@ -65,35 +66,45 @@ pub struct Reloader {
     file: PathBuf,
     asker: Asker,
     pictures: Pictures,
-    queue: mpsc::Receiver<Option<oneshot::Sender<Arc<Reloaded>>>>,
+    queue: mpsc::Receiver<oneshot::Sender<Arc<Reloaded>>>,
+    nudged: Arc<Notify>,
     last: Arc<Mutex<Option<(LastReload, Instant)>>>,
 }
 
 /// A way to ask for reloads of `file`, and the task's other end.
 pub fn reloads(file: &Path, asker: Asker, pictures: Pictures) -> (Reloads, Reloader) {
     let (sender, queue) = mpsc::channel(WAITING);
-    let last = Arc::default();
-    let reloads = Reloads { queue: sender, last: Arc::clone(&last) };
-    (reloads, Reloader { file: file.to_owned(), asker, pictures, queue, last })
+    let (nudged, last) = (Arc::new(Notify::new()), Arc::default());
+    let reloads = Reloads { queue: sender, nudged: Arc::clone(&nudged), last: Arc::clone(&last) };
+    (reloads, Reloader { file: file.to_owned(), asker, pictures, queue, nudged, last })
 }
 
 impl Reloader {
     /// Reloads whenever somebody asks, until nobody can any more.
     pub async fn run(mut self) {
-        while let Some(first) = self.queue.recv().await {
-            let mut askers = vec![first];
-            while let Ok(more) = self.queue.try_recv() {
-                askers.push(more);
-            }
+        while let Some(askers) = self.askers().await {
             self.tell(Stage::Begins).await;
             let reloaded = Arc::new(self.once().await);
             self.note(&reloaded);
             self.tell(Stage::Ends(Arc::clone(&reloaded))).await;
-            for asker in askers.into_iter().flatten() {
+            for asker in askers {
                 // Who has gone does not want to know.
                 let _ = asker.send(Arc::clone(&reloaded));
             }
         }
+    }
+
+    /// Waits until somebody asks; all who have asked by then, nobody of them if it was a nudge.
+    async fn askers(&mut self) -> Option<Vec<oneshot::Sender<Arc<Reloaded>>>> {
+        let mut askers = Vec::new();
+        tokio::select! {
+            first = self.queue.recv() => askers.push(first?),
+            () = self.nudged.notified() => {}
+        }
+        while let Ok(more) = self.queue.try_recv() {
+            askers.push(more);
+        }
+        Some(askers)
     }
 
     async fn once(&self) -> Reloaded {

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use super::reasons;
-use crate::model::{Config, ForwardingRule, Ports};
+use crate::diff::ports;
+use crate::model::{Config, ForwardingRule};
 
 /// One rule in a line, by its name.
 pub(super) fn named(config: &Config, name: &str) -> String {
@@ -20,18 +21,4 @@ fn line(rule: &ForwardingRule) -> String {
     let protocol = super::name(&rule.protocol);
     let address = reasons::address(rule);
     format!("{}: {address}, {protocol}, {} → {}", rule.name, ports(&rule.ports), rule.service)
-}
-
-fn ports(ports: &Ports) -> String {
-    let range = |(first, last): &(u16, u16)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    match ports {
-        Ports::All => "all ports".into(),
-        Ports::Ranges(ranges) => {
-            let all: Vec<_> = ranges.iter().map(range).collect();
-            format!("port {}", all.join(" "))
-        }
-    }
 }

@@ -21,7 +21,7 @@ fn it_says_the_rule_the_service_the_backend_and_why_the_others_not() {
         &explain(&files, &["--health", "web rack-a/a1=up", TCP]),
         &[
             "tcp 198.51.100.7:40000 > 203.0.113.10:80, SYN\n\nIt goes to rack-a/a1 at 10.1.0.11.\n",
-            "Rule       web-v4: 203.0.113.10, TCP, port 80 443 → web\n",
+            "Rule       web-v4: 203.0.113.10, TCP, ports 80, 443 → web\n",
             "Service    web: profile native, session affinity NONE, tracking PER_CONNECTION\n",
             "a new connection; its entry lives until nothing has matched it for 600 s (T-8)",
             "Selection  the hash of source address, source port, protocol, destination address",

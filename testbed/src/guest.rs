@@ -96,6 +96,12 @@ impl Guest {
             }
             script += &format!("ip route add default via {via} dev eth1\n");
         }
+        // Its link-local addresses come once the links are up; a test that compares states wants all.
+        for interface in ["eth0", "eth1"] {
+            script += &format!(
+                "until ip -6 address show dev {interface} scope link | grep -q fe80; do sleep 0.1; done\n"
+            );
+        }
         match self.run(client, &script)? {
             Said { code: 0, .. } => Ok(()),
             said => Err(Error::Unexpected(format!("the guest's addresses: {}", said.text))),

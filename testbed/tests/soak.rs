@@ -1,6 +1,8 @@
 //! Everything at once for a while: clients that come, go and stay, reloads, refused files, orders, a
 //! backend that fails its check and passes it again. What the process takes of memory stays what it
-//! was. Two minutes in CI, shorter elsewhere (`SOAK_SECONDS` chooses).
+//! was. Two minutes in CI, shorter elsewhere (`SOAK_SECONDS` chooses), and up to twice as long where it
+//! has not settled by then: what the allocator keeps for its threads reaches its most after some
+//! thousand changes, and a slow machine makes few a second. A leak goes on growing.
 
 use std::time::{Duration, Instant};
 
@@ -21,18 +23,20 @@ fn memory_is_flat_under_churn_reloads_bad_files_orders_and_flapping_health() -> 
     // not survive a change of the set (D-4).
     let full = Config { idle: "5s", ..Config::new(&topology) };
     let mut appliance = Appliance::start(&topology, &checked(&full))?;
+    let began = Instant::now();
     let (samples, figures) =
         load::during(&topology, 12, || soak(&mut appliance, &topology, &changes(&full)))?;
 
-    let [warm, middle, last] = thirds(&samples);
+    let thirds = thirds(&samples);
+    let [warm, middle, last] = thirds;
     println!(
         "{} s, {} changes: {figures}; anonymous memory {warm} kB at first, then {middle}, then {last}",
-        length().as_secs(),
+        began.elapsed().as_secs(),
         samples.len()
     );
     let flaps = appliance.log().matches("eligible set changed service=web-v4").count();
     assert!(appliance.log().contains("to=\"unhealthy\"") && flaps > 10, "{}", appliance.log());
-    assert!(last <= middle + SLACK_KB, "it grows: {warm}, {middle}, {last} kB");
+    assert!(flat(thirds), "it grows: {warm}, {middle}, {last} kB");
     let counters = appliance.stop(Signal::TERM)?;
     assert_eq!(counters.get("received"), counters.get(TOTAL), "{counters:?}");
     Ok(())
@@ -89,7 +93,8 @@ fn soak(appliance: &mut Appliance, topology: &Topology, changes: &[Change]) -> R
     let began = Instant::now();
     let mut samples = Vec::new();
     for change in changes.iter().cycle() {
-        if began.elapsed() >= length() {
+        let elapsed = began.elapsed();
+        if elapsed >= 2 * length() || elapsed >= length() && flat(thirds(&samples)) {
             break;
         }
         match change {
@@ -110,6 +115,10 @@ fn anonymous(pid: u32) -> Result<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
     let figure = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
     figure.ok_or_else(|| Error::Unexpected(format!("no RssAnon of {pid}: {status}")))
+}
+
+fn flat([_, middle, last]: [u64; 3]) -> bool {
+    last <= middle + SLACK_KB
 }
 
 /// The median of each third.

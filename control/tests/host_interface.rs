@@ -42,7 +42,15 @@ fn queues() -> (Worker, Queues) {
 fn config(name: &str) -> HostConfig {
     let addresses = ["10.9.0.2/24", "10.9.1.2/24", "2001:db8:9::2/64"];
     let addresses = addresses.map(|a| a.parse().unwrap()).to_vec();
-    HostConfig { name: name.into(), mac: MAC, mtu: 1400, vlan: 0, addresses, rate: 10_000 }
+    HostConfig {
+        name: name.into(),
+        mac: MAC,
+        mtu: 1400,
+        vlan: 0,
+        addresses,
+        rate: 10_000,
+        link: true,
+    }
 }
 
 /// Moves this thread, and so all that it starts, into a new network namespace.
@@ -100,6 +108,31 @@ fn a_host_interface_has_the_ports_addresses_passes_frames_both_ways_and_goes_whe
 
     drop(interface);
     assert!(ip("addr show wr-test").is_empty());
+}
+
+#[test]
+fn the_device_has_a_carrier_as_long_as_its_ports_link_is_up_and_routes_over_it_count_so_long() {
+    if !new_namespace() {
+        println!("skipped: a network namespace needs root");
+        return;
+    }
+    let (_worker, queues) = queues();
+    let config = HostConfig { link: false, ..config("wr-link") };
+    let mut interface = HostInterface::start(&config, queues).expect("it starts");
+    for link in [false, true, true, false, true] {
+        interface.set_link(link).expect("the kernel takes it");
+        wait_until(|| ip("link show wr-link").contains("NO-CARRIER") != link);
+        for to in ["10.9.0.1", "2001:db8:9::1"] {
+            wait_until(|| ip(&format!("route get {to}")).contains("wr-link") == link);
+        }
+    }
+    // Whoever sets it down and up again finds all of it there.
+    ip("link set wr-link down");
+    ip("link set wr-link up");
+    let shown = ip("addr show wr-link");
+    for address in ["10.9.0.2/24", "10.9.1.2/24", "2001:db8:9::2/64"] {
+        assert!(shown.contains(address), "{address} in {shown}");
+    }
 }
 
 #[test]

@@ -38,6 +38,11 @@ impl Family {
     pub fn prefix(self) -> u8 {
         [24, 64][self as usize]
     }
+
+    /// The length of a single address's prefix.
+    pub fn whole(self) -> u8 {
+        [32, 128][self as usize]
+    }
 }
 
 /// The VIP that clients reach over `front`, served by backends that are addressed over `back`.
@@ -69,11 +74,15 @@ pub fn backend(segment: u8, family: Family, index: usize) -> IpAddr {
 }
 
 /// Where backends are that only a router leads to.
-pub const FAR_PREFIX: &str = "10.7.0.0/24";
+pub const FAR_PREFIX: [&str; 2] = ["10.7.0.0/24", "2001:db8:7::/64"];
 
 /// Backend `index` there.
-pub fn far(index: usize) -> IpAddr {
-    parse(&format!("10.7.0.{}", 11 + index))
+pub fn far(family: Family, index: usize) -> IpAddr {
+    let host = 11 + index;
+    match family {
+        Family::V4 => parse(&format!("10.7.0.{host}")),
+        Family::V6 => parse(&format!("2001:db8:7::{host}")),
+    }
 }
 
 /// Backend `index`'s name.

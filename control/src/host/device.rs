@@ -6,6 +6,10 @@ use ipnet::IpNet;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use super::HostConfig;
+use crate::netlink::carrier;
+
+/// What fails on a kernel without carriers for TAP devices (before Linux 5.0).
+pub(super) const FOLLOW: &str = "follow its port's link";
 
 /// Why there is no host interface, or not the one that is wanted.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +31,12 @@ pub(super) fn create(config: &HostConfig) -> Result<SyncDevice, HostError> {
     for address in &config.addresses {
         add_address(&device, *address).map_err(failed("give it its addresses"))?;
     }
+    if !config.link
+        && let Err(error) = set_carrier(&device, false)
+    {
+        // Worse than following, and better than no start.
+        tracing::warn!("{}", self::error(&config.name, FOLLOW, error));
+    }
     let up = device.enabled(true).and_then(|()| device.set_nonblocking(true));
     up.map_err(failed("bring it up"))?;
     Ok(device)
@@ -38,6 +48,12 @@ fn settings(name: &str) {
     set(name, "ipv6", "accept_dad", "0");
     // The first IPv4 address of a prefix would take all others of it with it when it goes.
     set(name, "ipv4", "promote_secondaries", "1");
+    // An operator who sets it down and up again finds the IPv6 addresses there too.
+    set(name, "ipv6", "keep_addr_on_down", "1");
+    // What is sent over a port without a link is lost: the next best route is to be taken.
+    for family in ["ipv4", "ipv6"] {
+        set(name, family, "ignore_routes_with_linkdown", "1");
+    }
 }
 
 fn set(name: &str, family: &str, key: &str, value: &str) {
@@ -45,6 +61,10 @@ fn set(name: &str, family: &str, key: &str, value: &str) {
     if let Err(error) = std::fs::write(&path, value) {
         tracing::debug!("{path}: {error}");
     }
+}
+
+pub(super) fn set_carrier(device: &SyncDevice, carrier: bool) -> io::Result<()> {
+    carrier::set(device.if_index()?, carrier)
 }
 
 pub(super) fn add_address(device: &SyncDevice, address: IpNet) -> io::Result<()> {

@@ -50,6 +50,8 @@ pub struct HostConfig {
     pub addresses: Vec<IpNet>,
     /// The most frames that are taken from the workers in a second.
     pub rate: u32,
+    /// Whether its port's link is up.
+    pub link: bool,
 }
 
 /// The other end of the workers' queues.
@@ -67,6 +69,7 @@ pub struct HostInterface {
     name: String,
     device: Arc<SyncDevice>,
     addresses: Vec<IpNet>,
+    carrier: bool,
     news: Arc<Mutex<News>>,
     stop: Arc<InterruptEvent>,
     undelivered: Arc<AtomicU64>,
@@ -100,7 +103,8 @@ impl HostInterface {
         let thread = std::thread::Builder::new().name("host".into());
         let thread = thread.spawn(move || mover.run()).map_err(failed)?;
         let (name, addresses) = (config.name.clone(), config.addresses.clone());
-        Ok(Self { name, device, addresses, news, stop, undelivered, thread: Some(thread) })
+        let (carrier, thread) = (config.link, Some(thread));
+        Ok(Self { name, device, addresses, carrier, news, stop, undelivered, thread })
     }
 
     /// Gives the device these addresses in place of those that it has; what stays is not touched.
@@ -136,6 +140,19 @@ impl HostInterface {
         device::add_address(&self.device, address).map_err(failed)?;
         self.addresses.push(address);
         Ok(())
+    }
+
+    /// Its port's link is up, or is not: so is its carrier, and the kernel's routes over it count or
+    /// do not.
+    ///
+    /// # Errors
+    /// What the kernel refuses, said once for each change.
+    pub fn set_link(&mut self, up: bool) -> Result<(), HostError> {
+        if std::mem::replace(&mut self.carrier, up) == up {
+            return Ok(());
+        }
+        device::set_carrier(&self.device, up)
+            .map_err(|e| device::error(&self.name, device::FOLLOW, e))
     }
 
     /// From now on answers for these VIPs, and for no others; tells the segment of those that are

@@ -138,6 +138,10 @@ impl<N: Fn()> Follower<N> {
     /// Waits for something to happen, or the time for a round, and a moment longer for more.
     async fn gather(&mut self, socket: &mut TokioSocket) -> io::Result<()> {
         let kernel = Arc::clone(&self.kernel);
+        // It has happened already, since the last look.
+        if self.watch.is_behind(&kernel.mirror.read()) {
+            return self.take_until(socket, Instant::now() + GATHER).await;
+        }
         tokio::select! {
             piece = receive(socket) => {
                 let request = self.take(piece)?;

@@ -13,10 +13,12 @@
 //! - `request`, `socket`: bytes for and from the kernel;
 //! - [`mod@follow`]: the task that keeps all this going.
 //!
-//! [`probe_way`] is what is written: how health checks' probes get to VIPs.
+//! What is written: [`probe_way`], how health checks' probes get to VIPs, and [`carrier`], whether a
+//! host interface's port is connected.
 //!
 //! [`snapshot`] reads it all once.
 
+pub mod carrier;
 pub mod fact;
 pub mod follow;
 pub mod keep;

@@ -9,10 +9,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use netlink_packet_core::{
-    ErrorMessage, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST,
-    NetlinkMessage, NetlinkPayload,
-};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
@@ -21,8 +18,8 @@ use netlink_packet_route::route::{
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use tables::probes::GATEWAY;
 
-use super::request::{family, written};
-use super::socket::{PIECE, asking};
+use super::request::family;
+use super::socket::ask;
 
 /// Table and mark of the first port; the others' follow. "WR".
 const FIRST: u32 = 0x5752_0000;
@@ -137,20 +134,5 @@ fn rule(hop: IpAddr, mark: u32, remove: bool) -> RouteNetlinkMessage {
         RouteNetlinkMessage::DelRule(message)
     } else {
         RouteNetlinkMessage::NewRule(message)
-    }
-}
-
-/// Sends a request and waits for what the kernel says of it.
-fn ask(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-    let socket = asking()?;
-    socket.send(&written(message, flags | NLM_F_REQUEST | NLM_F_ACK, 1), 0)?;
-    let mut piece = Vec::with_capacity(PIECE);
-    socket.recv(&mut piece, 0)?;
-    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&piece);
-    match answer.map_err(io::Error::other)?.payload {
-        NetlinkPayload::Error(ErrorMessage { code: Some(code), .. }) => {
-            Err(io::Error::from_raw_os_error(code.get().abs()))
-        }
-        _ => Ok(()),
     }
 }

@@ -2,11 +2,13 @@
 
 use std::io;
 
-use netlink_packet_core::NetlinkMessage;
+use netlink_packet_core::{ErrorMessage, NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
 use super::mirror::Message;
+use super::request::written;
 
 /// The kernel's answers come in pieces of up to 32 KB.
 pub(super) const PIECE: usize = 64 << 10;
@@ -27,6 +29,21 @@ pub(super) fn asking() -> io::Result<Socket> {
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
     Ok(socket)
+}
+
+/// Sends a request and waits for what the kernel says of it.
+pub(super) fn ask(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    let socket = asking()?;
+    socket.send(&written(message, flags | NLM_F_REQUEST | NLM_F_ACK, 1), 0)?;
+    let mut piece = Vec::with_capacity(PIECE);
+    socket.recv(&mut piece, 0)?;
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&piece);
+    match answer.map_err(io::Error::other)?.payload {
+        NetlinkPayload::Error(ErrorMessage { code: Some(code), .. }) => {
+            Err(io::Error::from_raw_os_error(code.get().abs()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A socket that hears the news too.

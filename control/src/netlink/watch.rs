@@ -63,10 +63,10 @@ impl Watch {
     /// Finds the ways anew if there is something new in the picture or in what is wanted. `None`: they are as they were.
     pub(super) fn look(&mut self, wanted: &Wanted, mirror: &Mirror) -> Option<Vec<Notice>> {
         let seen = (mirror.version(), wanted.version);
-        let config = wanted.config.as_ref()?;
         if std::mem::replace(&mut self.seen, seen) == seen {
             return None;
         }
+        let config = wanted.config.as_ref()?;
         let network = mirror.network();
         let way = |address: &IpAddr| (*address, wiring::ways(config, network, *address));
         let ways: BTreeMap<_, _> = wanted.addresses.iter().map(way).collect();
@@ -78,6 +78,11 @@ impl Watch {
         let found = Arc::new(Found { config: Some(Arc::clone(config)), ways });
         let before = std::mem::replace(&mut self.found, found);
         Some(self.notices(&before.ways))
+    }
+
+    /// Whether the picture has changed since the last look.
+    pub(super) fn is_behind(&self, mirror: &Mirror) -> bool {
+        self.seen.0 != mirror.version()
     }
 
     /// What was found.

@@ -1,7 +1,9 @@
 //! Routes and neighbours are the kernel's (D-11): whatever happens to them, workers follow.
 
 mod bgp;
+mod carrier;
 mod ecmp;
 mod neighbours;
+mod pace;
 mod routes;
 mod world;

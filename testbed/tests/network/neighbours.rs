@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use testbed::Result;
-use testbed::address::vips;
+use testbed::address::{Family, vips};
 use testbed::appliance::Appliance;
 use testbed::client::ask;
 use testbed::router::{Router, at};
@@ -15,7 +15,7 @@ fn without_neighbours_in_the_file_the_kernel_finds_them_and_the_first_packet_wai
     let topology = Topology::new(Arms::Two)?;
     let mut appliance = Appliance::start(&topology, &config(&topology))?;
     for _ in 0..10 {
-        ask(&topology.client, VIP())?;
+        ask(&topology.client, vip(Family::V4))?;
     }
     // IPv6 needs a moment: a new interface has no address of its own to ask from.
     appliance.wait_for_log("next hop 2001:db8:2::13 is at")?;
@@ -32,28 +32,27 @@ fn without_neighbours_in_the_file_the_kernel_finds_them_and_the_first_packet_wai
     Ok(())
 }
 
+/// A router, and a route of each family to the far backends by it.
+fn led(topology: &Topology, name: &str) -> Result<Router> {
+    let router = Router::new(topology, name, &[254])?;
+    for family in Family::BOTH {
+        let way = format!("via {} dev wr-back", router.address(family));
+        route(topology, family, "add", &way)?;
+        answered(topology, family)?;
+    }
+    Ok(router)
+}
+
 #[test]
 fn a_gateway_that_changes_its_ethernet_address_is_followed() -> Result<()> {
     let (topology, mut appliance) = far_away()?;
-    let router = Router::new(&topology, "r1", &[254])?;
-    topology.appliance.ip("route add 10.7.0.0/24 via 10.0.2.254 dev wr-back")?;
-    answered(&topology)?;
+    let router = led(&topology, "r1")?;
     let moved = "02:00:00:00:fe:01";
     router.namespace.ip(&format!("link set eth0 address {moved}"))?;
-    appliance.wait_for_log(&format!("next hop 10.0.2.254 is at {moved}"))?;
-    answered(&topology)?;
-
-    // How soon a worker follows what the kernel knows; printed, not judged.
-    let wrong = "neighbour replace 10.0.2.254 dev wr-back lladdr 02:00:00:00:00:99 nud reachable";
-    let right = format!("neighbour replace 10.0.2.254 dev wr-back lladdr {moved} nud reachable");
-    for round in 0..5 {
-        topology.appliance.ip(wrong)?;
-        silent(&topology)?;
-        topology.appliance.ip(&right)?;
-        println!(
-            "round {round}: answered {} ms after the kernel knew",
-            answered(&topology)?.as_millis()
-        );
+    for family in Family::BOTH {
+        let gateway = router.address(family);
+        appliance.wait_for_log(&format!("next hop {gateway} is at {moved}"))?;
+        answered(&topology, family)?;
     }
     appliance.stop(Signal::TERM)?;
     Ok(())
@@ -63,17 +62,18 @@ fn a_gateway_that_changes_its_ethernet_address_is_followed() -> Result<()> {
 fn a_gateway_that_goes_is_counted_and_one_that_returns_is_used() -> Result<()> {
     let (topology, mut appliance) = far_away()?;
     impatient(&topology.appliance)?;
-    let router = Router::new(&topology, "r1", &[254])?;
-    topology.appliance.ip("route add 10.7.0.0/24 via 10.0.2.254 dev wr-back")?;
-    answered(&topology)?;
+    let router = led(&topology, "r1")?;
     router.namespace.ip("link set eth0 down")?;
-    appliance.wait_for_log("next hop 10.0.2.254, last at")?;
-    silent(&topology)?;
-    assert!(count(&appliance.counters()?, "next_hop_unresolved") > 0);
+    for family in Family::BOTH {
+        appliance.wait_for_log(&format!("next hop {}, last at", router.address(family)))?;
+        unresolved(&topology, family, &mut appliance)?;
+    }
     router.namespace.ip("link set eth0 up")?;
     router.lead()?;
-    let after = answered(&topology)?;
-    println!("answered {} ms after the gateway was back", after.as_millis());
+    for family in Family::BOTH {
+        let after = answered(&topology, family)?;
+        println!("{family:?}: answered {} ms after the gateway was back", after.as_millis());
+    }
     appliance.stop(Signal::TERM)?;
     Ok(())
 }
@@ -82,10 +82,8 @@ fn a_gateway_that_goes_is_counted_and_one_that_returns_is_used() -> Result<()> {
 fn two_machines_with_the_gateways_address_are_told_of() -> Result<()> {
     let (topology, mut appliance) = far_away()?;
     impatient(&topology.appliance)?;
-    let [router, thief] = ["r1", "r2"].map(|name| Router::new(&topology, name, &[254]));
-    let (router, thief) = (router?, thief?);
-    topology.appliance.ip(&format!("route add 10.7.0.0/24 via {} dev wr-back", at(254)))?;
-    answered(&topology)?;
+    let router = led(&topology, "r1")?;
+    let thief = Router::new(&topology, "r2", &[254])?;
     for _ in 0..4 {
         for machine in [&thief, &router] {
             // With an Ethernet address set anew it says whose the other one is.
@@ -94,8 +92,12 @@ fn two_machines_with_the_gateways_address_are_told_of() -> Result<()> {
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
     }
-    appliance.wait_for_log("two machines may have its address")?;
-    answered(&topology)?;
+    for family in Family::BOTH {
+        let gateway = at(family, 254);
+        let complaint = format!("next hop {gateway} changes its Ethernet address again and again");
+        appliance.wait_for_log(&complaint)?;
+        answered(&topology, family)?;
+    }
     appliance.stop(Signal::TERM)?;
     Ok(())
 }

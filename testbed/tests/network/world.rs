@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use testbed::address::{self, Family, vip};
+use testbed::address::{self, Family};
 use testbed::appliance::{Appliance, Counters};
 use testbed::client::ask;
 use testbed::config::Config;
@@ -15,7 +15,10 @@ use testbed::{Error, Result};
 /// How long a change may take: the kernel's own timers are in it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) const VIP: fn() -> IpAddr = || vip(Family::V4, Family::V4);
+/// The VIP whose backends are of its own family.
+pub(crate) fn vip(family: Family) -> IpAddr {
+    address::vip(family, family)
+}
 
 /// The file without neighbours: the kernel finds them out.
 pub(crate) fn config(topology: &Topology) -> Config {
@@ -28,11 +31,12 @@ pub(crate) fn config(topology: &Topology) -> Config {
 pub(crate) fn far(topology: &Topology) -> String {
     let mut config = config(topology).to_string();
     for index in 0..address::BACKENDS {
-        let near = address::backend(2, Family::V4, index);
-        config = config.replace(
-            &format!("address = \"{near}\""),
-            &format!("address = \"{}\"", address::far(index)),
-        );
+        for family in Family::BOTH {
+            config = config.replace(
+                &format!("address = \"{}\"", address::backend(2, family, index)),
+                &format!("address = \"{}\"", address::far(family, index)),
+            );
+        }
     }
     config
 }
@@ -45,26 +49,41 @@ pub(crate) fn far_away() -> Result<(Topology, Appliance)> {
     Ok((topology, appliance))
 }
 
+/// Gives the appliance's kernel a route to the far backends, or takes it: `add via 10.0.2.254`.
+pub(crate) fn route(topology: &Topology, family: Family, verb: &str, way: &str) -> Result<()> {
+    let far = address::FAR_PREFIX[family as usize];
+    topology.appliance.ip(&format!("route {verb} {far} {way}")).map(drop)
+}
+
 /// Asks until somebody answers; how long that took.
-pub(crate) fn answered(topology: &Topology) -> Result<Duration> {
-    let host = SocketAddr::new(VIP(), 80);
+pub(crate) fn answered(topology: &Topology, family: Family) -> Result<Duration> {
+    answered_in_steps(topology, family, Duration::from_millis(20))
+}
+
+/// The same with a connection tried for so long before the next one.
+pub(crate) fn answered_in_steps(
+    topology: &Topology,
+    family: Family,
+    step: Duration,
+) -> Result<Duration> {
+    let host = SocketAddr::new(vip(family), 80);
     let start = Instant::now();
-    topology.client.enter(|| {
+    let after = topology.client.enter(|| {
         // Each with a port of its own, so that no retransmission is waited for.
-        while TcpStream::connect_timeout(&host, Duration::from_millis(20)).is_err() {
+        while TcpStream::connect_timeout(&host, step).is_err() {
             if start.elapsed() > PATIENCE {
                 return Err(Error::Unexpected(format!("nobody answers at {host}")));
             }
         }
-        Ok(())
+        Ok(start.elapsed())
     })??;
-    ask(&topology.client, VIP())?;
-    Ok(start.elapsed())
+    ask(&topology.client, host.ip())?;
+    Ok(after)
 }
 
 /// Whether nobody answers any more, at once or soon.
-pub(crate) fn silent(topology: &Topology) -> Result<()> {
-    let host = SocketAddr::new(VIP(), 80);
+pub(crate) fn silent(topology: &Topology, family: Family) -> Result<()> {
+    let host = SocketAddr::new(vip(family), 80);
     let quiet = |end: Instant| loop {
         if TcpStream::connect_timeout(&host, Duration::from_millis(100)).is_err() {
             return true;
@@ -80,19 +99,45 @@ pub(crate) fn silent(topology: &Topology) -> Result<()> {
     }
 }
 
+/// Waits until nobody answers and packets end as having no next hop; some wait for one before.
+pub(crate) fn unresolved(
+    topology: &Topology,
+    family: Family,
+    appliance: &mut Appliance,
+) -> Result<()> {
+    let before = count(&appliance.counters()?, "next_hop_unresolved");
+    wait("packets end as next_hop_unresolved", || {
+        silent(topology, family)?;
+        Ok(count(&appliance.counters()?, "next_hop_unresolved") > before)
+    })
+}
+
 pub(crate) fn count(counters: &Counters, name: &str) -> u64 {
     counters.get(name).copied().unwrap_or(0)
 }
 
 /// The kernel finds out in seconds that a neighbour has gone, not in a minute.
 pub(crate) fn impatient(appliance: &Namespace) -> Result<()> {
-    for (key, value) in [
-        ("base_reachable_time_ms", 1000),
-        ("delay_first_probe_time", 1),
-        ("retrans_time_ms", 200),
-        ("locktime", 0),
-    ] {
-        appliance.set(&format!("ipv4/neigh/wr-back/{key}"), value)?;
+    let keys =
+        [("base_reachable_time_ms", 1000), ("delay_first_probe_time", 1), ("retrans_time_ms", 200)];
+    for (family, (key, value)) in ["ipv4", "ipv6"].into_iter().flat_map(|f| keys.map(|k| (f, k))) {
+        appliance.set(&format!("{family}/neigh/wr-back/{key}"), value)?;
+    }
+    // Only ARP has it: an address that has just changed does not change again.
+    appliance.set("ipv4/neigh/wr-back/locktime", 0)
+}
+
+/// Waits for something that takes a moment.
+pub(crate) fn wait(what: &str, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
+    let end = Instant::now() + PATIENCE;
+    while !done()? {
+        if Instant::now() > end {
+            return Err(Error::Unexpected(format!(
+                "not so after {} s: {what}",
+                PATIENCE.as_secs()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

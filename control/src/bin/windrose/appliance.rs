@@ -85,7 +85,7 @@ impl Appliance {
         let quiet = Quiet::under(&config);
         let start = Instant::now();
         // First, so that the first picture of the kernel has their routes.
-        let (hosts, to_workers) = Hosts::start(&config, &macs)?;
+        let (hosts, to_workers) = Hosts::start(&config, &macs, &watch.are_up())?;
         let routes = Routes::follow(&config, &background, events);
         let wiring = Wiring { macs: macs.clone(), kernel: routes.kernel(), ..Wiring::default() };
         let config = Arc::new(config);
@@ -297,7 +297,9 @@ impl Appliance {
     fn look_after(&mut self) {
         let now = self.start.elapsed();
         self.publisher.collect();
-        self.hosts.announce_again(&self.watch.look());
+        let links = self.watch.look();
+        self.hosts.follow(&links);
+        self.checks.follow(&links);
         self.beats.look(self.counters.steps(), now);
         let (generation, able) = (self.publisher.current().generation, !self.beats.stand_still());
         self.hosts.announce(self.controller.state(), generation, able);

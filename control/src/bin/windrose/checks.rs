@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use control::health::checker::Checker;
 use control::health::probe::Prober;
-use control::health::probe::dial::{Dialer, Exit};
+use control::health::probe::dial::{Dialer, Exit, LinkUp};
 use control::health::{At, News, Row, Summary, Wanted, wanted};
 use control::model::{Config, Port};
 use control::netlink::probe_way::{ProbeWay, mark};
@@ -21,6 +21,7 @@ use tables::probes::ProbeSlots;
 use tokio::runtime::Handle;
 
 use crate::events::Bell;
+use crate::watch::Seen;
 
 /// What runs the checks of one appliance.
 pub(crate) struct Checks {
@@ -29,6 +30,8 @@ pub(crate) struct Checks {
     hints: Hints,
     /// The ports with a host interface, by number.
     ports: Vec<(u8, Port)>,
+    /// Whether their links are up.
+    links: HashMap<usize, LinkUp>,
     /// Made when the first check of a VIP is wanted.
     ways: Option<Vec<ProbeWay>>,
 }
@@ -45,7 +48,10 @@ impl Checks {
         let ports: Vec<_> = (0..).zip(config.ports.iter().cloned()).collect();
         let ports: Vec<_> =
             ports.into_iter().filter(|(_, p)| !p.host_interface.is_empty()).collect();
-        let dialer = Dialer { exits: ports.iter().map(exit).collect(), slots };
+        let exits: Vec<_> = ports.iter().map(exit).collect();
+        let links = ports.iter().map(|(number, _)| usize::from(*number));
+        let links = links.zip(exits.iter().map(|exit| exit.link.clone())).collect();
+        let dialer = Dialer { exits, slots };
         let inbox = Arc::new(Mutex::new(Vec::new()));
         let put = Arc::clone(&inbox);
         let tell = move |news: Vec<News>| {
@@ -54,7 +60,7 @@ impl Checks {
         };
         let checker = Arc::new(Checker::new(Prober::new(dialer), most(), start, tell));
         background.spawn(Arc::clone(&checker).run());
-        Self { checker, inbox, hints: Hints::new(paths), ports, ways: None }
+        Self { checker, inbox, hints: Hints::new(paths), ports, links, ways: None }
     }
 
     /// From now on what this state wants to know is asked.
@@ -64,6 +70,15 @@ impl Checks {
             self.ways = Some(self.ports.iter().filter_map(way).collect());
         }
         self.checker.watch(wanted);
+    }
+
+    /// Probes leave by ports whose links are up.
+    pub(crate) fn follow(&self, links: &[Seen]) {
+        for link in links {
+            if let Some(own) = self.links.get(&link.port) {
+                own.set(link.up);
+            }
+        }
     }
 
     /// What has changed since the last time, said in the log, and as the state takes it.
@@ -98,6 +113,7 @@ fn exit((number, port): &(u8, Port)) -> Exit {
         interface: port.host_interface.clone(),
         mark: mark(*number),
         addresses: port.addresses.clone(),
+        link: LinkUp::default(),
     }
 }
 

@@ -9,6 +9,8 @@ use control::state::State;
 use dataplane::io::host::{HostSide, WorkerSide, queues};
 use tables::Mac;
 
+use crate::watch::Seen;
+
 /// Frames that may wait in each direction; what is more is dropped and counted (D-11).
 const FRAMES: usize = 512;
 
@@ -24,15 +26,17 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Starts every port's host interface, if it has one, and gives each port's way to it.
+    /// Starts every port's host interface, if it has one, and gives each port's way to it. Ports
+    /// have these Ethernet addresses, and their links are up or not.
     pub(crate) fn start(
         config: &Config,
         macs: &[Mac],
+        links: &[bool],
     ) -> Result<(Self, Vec<Option<WorkerSide>>), HostError> {
         let mut interfaces = Vec::new();
         let mut ways = Vec::new();
-        for (port, mac) in config.ports.iter().zip(macs) {
-            let started = start(port, *mac)?;
+        for ((port, mac), link) in config.ports.iter().zip(macs).zip(links) {
+            let started = start(port, *mac, *link)?;
             ways.push(started.as_ref().map(|(way, _)| way.clone()));
             interfaces.push(started.map(|(_, interface)| interface));
         }
@@ -63,15 +67,27 @@ impl Hosts {
         }
     }
 
-    /// Tells the segments of these ports of all addresses again.
-    pub(crate) fn announce_again(&self, ports: &[usize]) {
-        let interfaces = ports.iter().filter_map(|port| self.interfaces.get(*port)?.as_ref());
-        interfaces.for_each(HostInterface::announce_again);
+    /// The kernel sees the links that were seen, and segments are told of all addresses again where
+    /// that is due.
+    pub(crate) fn follow(&mut self, links: &[Seen]) {
+        for link in links {
+            let Some(Some(interface)) = self.interfaces.get_mut(link.port) else { continue };
+            if let Err(error) = interface.set_link(link.up) {
+                tracing::warn!("{error}");
+            }
+            if link.again {
+                interface.announce_again();
+            }
+        }
     }
 }
 
 /// Starts the host interface of a port, if it has one.
-fn start(port: &Port, mac: Mac) -> Result<Option<(WorkerSide, HostInterface)>, HostError> {
+fn start(
+    port: &Port,
+    mac: Mac,
+    link: bool,
+) -> Result<Option<(WorkerSide, HostInterface)>, HostError> {
     if port.host_interface.is_empty() {
         return Ok(None);
     }
@@ -83,6 +99,7 @@ fn start(port: &Port, mac: Mac) -> Result<Option<(WorkerSide, HostInterface)>, H
         vlan: port.vlan,
         addresses: port.addresses.clone(),
         rate: port.host_rate,
+        link,
     };
     Ok(Some((workers, HostInterface::start(&config, Queues(host))?)))
 }

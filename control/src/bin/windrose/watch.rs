@@ -1,6 +1,7 @@
 //! What the ports themselves report: whether their links are up, and what they lost before a
 //! worker saw it.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 use std::sync::Arc;
 
@@ -18,6 +19,17 @@ struct Watched {
     device: Port,
     /// `None`: not asked yet.
     up: Option<bool>,
+}
+
+/// What a look has found of one port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// The place of the port in the file.
+    pub port: usize,
+    /// Whether its link is up.
+    pub up: bool,
+    /// Whether its segment has to be told of us again.
+    pub again: bool,
 }
 
 /// How a device is.
@@ -53,11 +65,16 @@ impl Watch {
         Self(devices.into_iter().map(watched).collect())
     }
 
-    /// Logs every link that has come up or gone down since the last look, and moves bonds off a
-    /// dead member. Returns the places of the ports whose segment has to be told of us again.
-    pub(crate) fn look(&mut self) -> Vec<usize> {
-        let changed = self.0.iter_mut().filter_map(|watched| watched.look().then_some(&*watched));
-        changed.flat_map(|watched| watched.ports.iter().map(|(place, _)| *place)).collect()
+    /// Whether each port's link is up now, in the order of the file.
+    pub(crate) fn are_up(&self) -> Vec<bool> {
+        let up: BTreeMap<_, _> = self.0.iter().flat_map(Watched::are_up).collect();
+        up.into_values().collect()
+    }
+
+    /// Logs every link that has come up or gone down since the last look, moves bonds off a dead
+    /// member, and says how each port is.
+    pub(crate) fn look(&mut self) -> Vec<Seen> {
+        self.0.iter_mut().flat_map(Watched::look).collect()
     }
 
     /// What every port reports now, in the order of the file. What a device lost that is several
@@ -84,16 +101,27 @@ impl Watched {
         self.device.link().is_ok_and(|link| link.up)
     }
 
-    /// Whether the way to the segment is another one now.
-    fn look(&mut self) -> bool {
+    fn are_up(&self) -> impl Iterator<Item = (usize, bool)> {
+        let up = self.is_up();
+        self.ports.iter().map(move |(place, _)| (*place, up))
+    }
+
+    /// Moves a bond off a dead member, and says how its ports are.
+    fn look(&mut self) -> impl Iterator<Item = Seen> {
         let moved = self.device.tend();
         if let Some(member) = moved {
             tracing::warn!(port = %self.name(), "the bond goes on over {member}");
         }
         let (moved, up) = (moved.is_some(), self.is_up());
+        let again = self.turns(up) || moved;
+        self.ports.iter().map(move |(port, _)| Seen { port: *port, up, again })
+    }
+
+    /// Logs a link that is another one than before; whether it has come up.
+    fn turns(&mut self, up: bool) -> bool {
         let before = self.up.replace(up);
         if before == Some(up) || before.is_none() && up {
-            return moved;
+            return false;
         }
         if up {
             tracing::info!(port = %self.name(), "link is up");

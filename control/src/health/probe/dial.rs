@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tables::probes::{Claim, ProbeSlots};
@@ -21,7 +22,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const TRIES: usize = 16;
 
 /// A port of the appliance, as far as probes leave by it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Exit {
     /// Its host interface.
     pub interface: String,
@@ -29,6 +30,29 @@ pub struct Exit {
     pub mark: u32,
     /// Its addresses with their prefixes: one of them is where the answer comes to.
     pub addresses: Vec<ipnet::IpNet>,
+    /// Whether it is connected.
+    pub link: LinkUp,
+}
+
+/// Whether a port's link is up, as last seen; up before anybody has looked. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct LinkUp(Arc<AtomicBool>);
+
+impl LinkUp {
+    /// Says how it is now.
+    pub fn set(&self, up: bool) {
+        self.0.store(up, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Default for LinkUp {
+    fn default() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
 }
 
 /// Makes connections.
@@ -66,10 +90,7 @@ impl Dialer {
         backend: IpAddr,
         slot: SlotId,
     ) -> Result<(TcpSocket, Released), Reason> {
-        let none = || {
-            Reason::Local("no port with a host_interface has an address of the VIP's family".into())
-        };
-        let (exit, own) = self.exit(vip, backend).ok_or_else(none)?;
+        let (exit, own) = self.exit(vip, backend)?;
         let family = if vip.is_ipv4() { Family::V4 } else { Family::V6 };
         for _ in 0..TRIES {
             let socket = bound(exit, own).map_err(local)?;
@@ -81,16 +102,23 @@ impl Dialer {
         Err(Reason::Local("every source port that was tried still belongs to another probe".into()))
     }
 
-    /// The port that the backend is on link at, if the answer can come back there; else the first
-    /// one where it can.
-    fn exit(&self, vip: IpAddr, backend: IpAddr) -> Option<(&Exit, IpAddr)> {
+    /// The port that the backend is on link at, if it is connected and the answer can come back
+    /// there; else the first one of which that is so.
+    fn exit(&self, vip: IpAddr, backend: IpAddr) -> Result<(&Exit, IpAddr), Reason> {
         let own = |exit: &Exit| {
             let addresses = exit.addresses.iter().map(ipnet::IpNet::addr);
             addresses.into_iter().find(|a| a.is_ipv4() == vip.is_ipv4())
         };
         let on_link = |exit: &Exit| exit.addresses.iter().any(|net| net.contains(&backend));
         let able: Vec<_> = self.exits.iter().filter_map(|e| Some((e, own(e)?))).collect();
-        able.iter().find(|(e, _)| on_link(e)).or(able.first()).copied()
+        let cut = if able.is_empty() {
+            "no port with a host_interface has an address of the VIP's family"
+        } else {
+            "the links of all ports that it could leave by are down"
+        };
+        let up: Vec<_> = able.into_iter().filter(|(exit, _)| exit.link.get()).collect();
+        let best = up.iter().find(|(exit, _)| on_link(exit)).or(up.first());
+        best.copied().ok_or_else(|| Reason::Local(cut.into()))
     }
 }
 
@@ -148,4 +176,41 @@ fn connecting(error: io::Error) -> Reason {
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(interface: &str, addresses: &[&str]) -> Exit {
+        let addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
+        Exit { interface: interface.into(), mark: 0, addresses, link: LinkUp::default() }
+    }
+
+    #[test]
+    fn a_probe_leaves_by_a_port_whose_link_is_up_by_the_backends_own_if_it_can() {
+        let exits = [
+            exit("front", &["10.0.1.1/24", "2001:db8:1::1/64"]),
+            exit("back", &["10.0.2.1/24"]),
+            exit("side", &["10.0.4.1/24"]),
+        ];
+        let dialer = Dialer { exits: exits.to_vec(), slots: Arc::default() };
+        let chosen = |vip: &str, backend: &str, up: [bool; 3]| {
+            exits.iter().zip(up).for_each(|(exit, up)| exit.link.set(up));
+            let chosen = dialer.exit(vip.parse().unwrap(), backend.parse().unwrap());
+            chosen.map_or_else(|e| e.to_string(), |(exit, own)| format!("{} {own}", exit.interface))
+        };
+        let (all, far, near) = ([true; 3], "10.7.0.11", "10.0.2.11");
+        for (vip, backend, up, expected) in [
+            ("203.0.113.10", near, all, "back 10.0.2.1"),
+            ("203.0.113.10", far, all, "front 10.0.1.1"),
+            ("203.0.113.10", near, [true, false, true], "front 10.0.1.1"),
+            ("203.0.113.10", near, [false, false, true], "side 10.0.4.1"),
+            ("2001:db8:f::10", near, all, "front 2001:db8:1::1"),
+        ] {
+            assert_eq!(chosen(vip, backend, up), expected, "{vip} {backend} {up:?}");
+        }
+        let cut = chosen("2001:db8:f::10", near, [false, true, true]);
+        assert!(cut.contains("are down"), "{cut}");
+    }
 }

@@ -72,27 +72,7 @@ impl<const W: usize> Bucket<W> {
     }
 
     /// Lanes that share a cache line with a lane, itself included: all of this many.
-    const ABREAST: usize = if W == 2 { 2 } else { 1 };
-
-    /// Of the lanes that share `lane`'s cache line the one that seems to hold `key`, and whether any
-    /// does. Without a branch.
-    #[inline(always)]
-    pub(super) fn abreast(&self, lane: usize, key: &[u64; W]) -> (usize, bool) {
-        let (first, last) = (lane & !(Self::ABREAST - 1), lane | (Self::ABREAST - 1));
-        if Self::ABREAST == 1 {
-            return (lane, self.entry(lane).holds(key));
-        }
-        let (in_first, in_last) = (self.entry(first).holds(key), self.entry(last).holds(key));
-        (first + usize::from(in_last), in_first | in_last)
-    }
-
-    /// Asks for the entry of a lane, or else for the tags. Without a branch.
-    #[inline(always)]
-    pub(super) fn prefetch_either(&self, entry: bool, lane: usize) {
-        let (entry_at, tags_at) =
-            ((&raw const *self.entry(lane)).cast::<u8>(), (&raw const self.tags).cast::<u8>());
-        prefetch(if entry { entry_at } else { tags_at });
-    }
+    pub(super) const ABREAST: usize = if W == 2 { 2 } else { 1 };
 
     /// Of the lanes in the mask `free` the best for a key whose own lane is `lane`: one in the same
     /// cache line, else the next one behind it.
@@ -107,7 +87,7 @@ impl<const W: usize> Bucket<W> {
     /// Asks for the entry of a lane.
     #[inline]
     pub(super) fn prefetch(&self, lane: usize) {
-        prefetch(self.entry(lane));
+        self.entry(lane).prefetch();
     }
 
     /// Asks for the entry of the lowest lane in `lanes`.
@@ -117,9 +97,7 @@ impl<const W: usize> Bucket<W> {
     }
 
     pub(super) fn prefetch_all(&self) {
-        for entry in &self.entries {
-            prefetch(entry);
-        }
+        self.entries.iter().for_each(Entry::prefetch);
     }
 }
 

@@ -1,9 +1,9 @@
 //! One entry and the protocol of its words; the argument is at the head of [`super`].
 
 use super::mem::Zeroed;
-use super::region::same;
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use super::value::{Stamp, Value};
+use crate::prefetch::prefetch;
 
 /// 32 bytes for `W` = 2 (IPv4), 64 for `W` = 5 (IPv6): never across two lines.
 #[repr(C, align(32))]
@@ -41,6 +41,12 @@ pub(super) struct Snapshot<const W: usize> {
 pub(super) struct Busy;
 
 impl<const W: usize> Entry<W> {
+    /// Asks for its line.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        prefetch(self);
+    }
+
     #[inline]
     pub(super) fn read(&self) -> Result<Snapshot<W>, Busy> {
         let sequence = self.sequence.load(Ordering::Acquire);
@@ -52,12 +58,6 @@ impl<const W: usize> Entry<W> {
             return Err(Busy);
         }
         Ok(Snapshot { key, value: Value::unpack(value), stamp, sequence })
-    }
-
-    /// Whether it seems to be this key's: a hint, since it may be read while it is written.
-    #[inline]
-    pub(super) fn holds(&self, key: &[u64; W]) -> bool {
-        same(&std::array::from_fn(|i| self.key[i].load(Ordering::Relaxed)), key)
     }
 
     /// Takes the right to write, if nobody has written since `sequence` was read.

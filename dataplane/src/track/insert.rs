@@ -180,7 +180,8 @@ where
         match state {
             State::Newer => Ok(Written::Contended.into()),
             State::Live if !new.supersede => {
-                self.touch(self.bucket(at.bucket), at.lane, seen, Touch::Confirm, view);
+                let entry = self.bucket(at.bucket).entry(at.lane);
+                self.touch(entry, seen, Touch::Confirm, view);
                 Ok(Written::Kept(seen.value.slot()).into())
             }
             State::Live => self.write(at, seen, new, view, Written::Replaced),

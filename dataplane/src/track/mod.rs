@@ -24,13 +24,12 @@
 //! ```
 //!
 //! A key has two candidate buckets, and in each a line of its own. An entry goes into the home
-//! bucket until that is three quarters full, and there into its own line if that has a free lane. So
-//! a look-up goes to that line first, without a tag: one line a hit for nine in ten keys of a half
-//! full table, and for two in three of a full one. The others cost a line of tags and one of entries
-//! more; nine in a hundred keys of a full table live in the other bucket, and cost one line of
-//! tags more still. A miss touches its line and both lines of tags, and an insert one entry; only when
-//! both buckets are full are their entries read (at most 2 × 16 lines, or 2 × 32), for a dead one
-//! or the oldest that has seen one packet (D-4). An eighth more slots than configured are mapped:
+//! bucket until that is three quarters full, and there into its own line if that has a free lane. A
+//! look-up asks for that line and for both lines of tags at once, and compares the tags: a hit is
+//! then where nine in ten keys of a half full table are, and two in three of a full one. The others
+//! wait a second time, for one line more. A miss touches the same three lines, and an insert one
+//! entry; only when both buckets are full are their entries read (at most 2 × 16 lines, or 2 × 32),
+//! for a dead one or the oldest that has seen one packet (D-4). An eighth more slots than configured are mapped:
 //! all configured entries then fit before placement first fails. Memory for each configured entry
 //! is so 38.25 bytes (IPv4) or 74.25 (IPv6), of which 2 are tags.
 //!
@@ -47,9 +46,9 @@
 //!   swap succeeds only if nobody has written since the read, so a decision made on a snapshot
 //!   (same key, dead, free lane) still holds; a refresh does not take the sequence, so the stamp is
 //!   compared again. Sequences would have to wrap (2^31 writes) within one read to be mistaken.
-//! - **Own lines** and **tags** are hints for readers: a stale one costs a compare of full keys,
-//!   never an answer. What is found without a tag counts only if it is a whole, live hit. A
-//!   lane is written only by who holds its entry's sequence.
+//! - **Tags** are hints for readers: a stale one costs a compare of full keys, or an entry that was
+//!   published a moment ago, never a wrong answer. A lane is written only by who holds its entry's
+//!   sequence.
 //! - **Refresh** is a compare-and-swap of the stamp alone, and only if it changes. A refresher that
 //!   was held up meanwhile finds another stamp and leaves it; if the lane has gone to another key
 //!   with the very same stamp, that entry was seen in the same tick, and at worst counts as

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use tables::Key;
 
 use super::bucket::{Bucket, LANES, lanes};
-use super::entry::Snapshot;
+use super::entry::{Entry, Snapshot};
 use super::hash::{Place, TableKey};
 use super::mem::{Pages, Slab};
 use super::value::{Stamp, State, Value, View};
@@ -86,15 +86,6 @@ pub(super) struct Position {
     pub(super) lane: usize,
 }
 
-/// A probe whose own lane is another's.
-struct Missed {
-    /// Which one.
-    probe: usize,
-    place: Place,
-    /// Lanes with its tag that are to be looked at.
-    lanes: u32,
-}
-
 /// What one entry says about a key.
 enum Answer {
     /// It is its live entry.
@@ -170,81 +161,70 @@ impl<const W: usize> Region<W> {
         &self.buckets[index as usize]
     }
 
-    /// A probe, with its first line asked for.
+    /// A probe, with the lines asked for that an answer may take: both buckets' tags, and the entry
+    /// that most keys have.
     #[inline]
     pub(super) fn probe(&self, key: [u64; W], about: About) -> Probe<W> {
         let hash = self.hash(&key);
         let place = self.place(hash);
-        self.bucket(place.home).prefetch(place.lane.into());
+        let home = self.bucket(place.home);
+        home.prefetch(place.lane.into());
+        home.tags.prefetch();
+        self.bucket(place.other).tags.prefetch();
         Probe { key, hash, about, found: Found::Miss }
     }
 
-    /// Answers a burst of probes, at most 32. Most entries are in the line that their hash says, and
-    /// need no tags. Which ones, nothing foretells: a branch on it would be guessed before the line
-    /// has come, and every wrong guess would wait for it. So all are compared first, without one.
+    /// Answers a burst of probes, at most 32. In which lane a key is, nothing foretells: a branch on
+    /// it would be guessed before the tags have come, and every wrong guess would wait for them. So
+    /// each key's likeliest entry is asked for without one, and only then are they compared.
     pub(super) fn find(&self, probes: &mut [Probe<W>], view: View<'_>) {
-        let (mut own, mut all) = (0_u32, 0_u32);
-        let mut at = [0_u8; BURST];
-        for ((probe, at), bit) in probes.iter().zip(&mut at).zip(0..) {
-            let place = self.place(probe.hash);
-            let home = self.bucket(place.home);
-            let (lane, holds) = home.abreast(place.lane.into(), &probe.key);
-            *at = lane as u8;
-            own |= u32::from(holds) << bit;
-            all |= 1 << bit;
-            home.prefetch_either(holds, lane);
+        let mut likely = ArrayVec::<&Entry<W>, BURST>::new();
+        let mut tagged = 0_u32;
+        for (probe, bit) in probes.iter().zip(0..) {
+            let (entry, is_tagged) = self.likeliest(self.place(probe.hash));
+            entry.prefetch();
+            // A burst has no more probes than there is room for.
+            let _ = likely.try_push(entry);
+            tagged |= u32::from(is_tagged) << bit;
         }
-        let mut missed = all & !own;
-        for index in lanes(own) {
-            let (Some(probe), Some(lane)) = (probes.get_mut(index), at.get(index)) else { break };
-            let home = self.bucket(self.place(probe.hash).home);
-            match self.check_lane(probe, home, usize::from(*lane), view) {
+        let mut unsure = 0_u32;
+        for ((probe, entry), bit) in probes.iter_mut().zip(likely).zip(0..) {
+            match self.check_entry(probe, entry, view) {
                 Answer::Hit(found) => probe.found = found,
-                // Whatever it is, it is left to the tags.
-                Answer::Nothing | Answer::Busy | Answer::Newer => missed |= 1 << index,
+                Answer::Nothing | Answer::Busy | Answer::Newer => unsure |= 1 << bit,
             }
         }
-        if missed != 0 {
-            self.find_by_tag(probes, missed, view);
+        unsure &= tagged;
+        if unsure != 0 {
+            self.check_all(probes, unsure, view);
         }
     }
 
-    /// Answers the probes in `missed` by the tags of both buckets. Each pass asks for the lines that
-    /// the next one reads: the entry of the first equal tag or the other bucket's tags, that
-    /// bucket's entry.
+    /// The first entry with a place's tag, the home's before the other's, and whether there is one;
+    /// else one that was asked for. Without a branch.
+    #[inline(always)]
+    fn likeliest(&self, place: Place) -> (&Entry<W>, bool) {
+        let (home, other) = (self.bucket(place.home), self.bucket(place.other));
+        let (at_home, elsewhere) = (home.tags.matching(place.tag), other.tags.matching(place.tag));
+        let is_elsewhere = (at_home == 0) & (elsewhere != 0);
+        let (bucket, lanes) = if is_elsewhere { (other, elsewhere) } else { (home, at_home) };
+        let first = lanes.trailing_zeros() as usize;
+        (bucket.entry(if lanes != 0 { first } else { place.lane.into() }), lanes != 0)
+    }
+
+    /// Answers the probes in `which` by all entries with their tag: the likeliest was another's, or
+    /// dead, or being written.
+    #[cold]
     #[inline(never)]
-    fn find_by_tag(&self, probes: &mut [Probe<W>], missed: u32, view: View<'_>) {
-        let mut all = ArrayVec::<Missed, BURST>::new();
-        for index in lanes(missed) {
-            let Some(probe) = probes.get(index) else { break };
+    fn check_all(&self, probes: &mut [Probe<W>], which: u32, view: View<'_>) {
+        for index in lanes(which) {
+            let Some(probe) = probes.get_mut(index) else { break };
             let place = self.place(probe.hash);
-            let home = self.bucket(place.home);
-            let lanes = home.tags.matching(place.tag);
-            // A burst has no more probes than there is room for.
-            let _ = all.try_push(Missed { probe: index, place, lanes });
-            match lanes {
-                0 => self.bucket(place.other).tags.prefetch(),
-                lanes => home.prefetch_first(lanes),
-            }
-        }
-        let mut elsewhere = false;
-        for Missed { probe, place, lanes } in &mut all {
-            let Some(probe) = probes.get_mut(*probe) else { continue };
-            probe.found = self.check(probe, place.home, *lanes, view);
-            *lanes = 0;
-            if probe.found == Found::Miss {
-                let other = self.bucket(place.other);
-                *lanes = other.tags.matching(place.tag);
-                if *lanes != 0 {
-                    elsewhere = true;
-                    other.prefetch_first(*lanes);
+            for bucket in [place.home, place.other] {
+                if probe.found == Found::Miss {
+                    let lanes = self.bucket(bucket).tags.matching(place.tag);
+                    probe.found = self.check(probe, bucket, lanes, view);
                 }
-            }
-        }
-        if elsewhere {
-            for Missed { probe, place, lanes } in all.iter().filter(|m| m.lanes != 0) {
-                let Some(probe) = probes.get_mut(*probe) else { continue };
-                probe.found = self.check(probe, place.other, *lanes, view);
             }
         }
     }
@@ -254,7 +234,7 @@ impl<const W: usize> Region<W> {
         let bucket = self.bucket(bucket);
         let mut found = Found::Miss;
         for lane in lanes(which) {
-            match self.check_lane(probe, bucket, lane, view) {
+            match self.check_entry(probe, bucket.entry(lane), view) {
                 Answer::Hit(found) => return found,
                 Answer::Newer => return Found::Contended,
                 Answer::Busy => found = Found::Contended,
@@ -266,14 +246,7 @@ impl<const W: usize> Region<W> {
 
     /// What one entry says about a key: nothing if it is another's or dead.
     #[inline(always)]
-    fn check_lane(
-        &self,
-        probe: &Probe<W>,
-        bucket: &Bucket<W>,
-        lane: usize,
-        view: View<'_>,
-    ) -> Answer {
-        let entry = bucket.entry(lane);
+    fn check_entry(&self, probe: &Probe<W>, entry: &Entry<W>, view: View<'_>) -> Answer {
         let Ok(seen) = entry.read() else { return Answer::Busy };
         if !same(&seen.key, &probe.key) {
             return Answer::Nothing;
@@ -282,7 +255,7 @@ impl<const W: usize> Region<W> {
             State::Dead => Answer::Nothing,
             State::Newer => Answer::Newer,
             State::Live => {
-                self.touch(bucket, lane, &seen, probe.about.touch, view);
+                self.touch(entry, &seen, probe.about.touch, view);
                 Answer::Hit(Found::Hit(seen.value, seen.stamp.confirmed()))
             }
         }
@@ -290,18 +263,11 @@ impl<const W: usize> Region<W> {
 
     /// Refreshes an entry; writes only what changes (D-3).
     #[inline]
-    pub(super) fn touch(
-        &self,
-        bucket: &Bucket<W>,
-        lane: usize,
-        seen: &Snapshot<W>,
-        touch: Touch,
-        view: View<'_>,
-    ) {
+    pub(super) fn touch(&self, entry: &Entry<W>, seen: &Snapshot<W>, touch: Touch, view: View<'_>) {
         let confirmed = seen.stamp.confirmed() || touch == Touch::Confirm;
         let new = Stamp::new(view.now, confirmed);
         if touch != Touch::Not && new != seen.stamp {
-            bucket.entry(lane).touch(seen.stamp, new);
+            entry.touch(seen.stamp, new);
         }
     }
 }

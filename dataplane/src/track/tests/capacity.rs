@@ -1,8 +1,9 @@
 //! How much fits, and what it takes.
 
 use super::super::Memory;
+use super::super::bucket::Bucket;
 use super::super::hash::Place;
-use super::super::region::{KeyWords, Region};
+use super::super::region::{KeyWords, Region, same};
 use super::*;
 
 #[test]
@@ -30,8 +31,13 @@ fn ipv6_entries_fit_as_well() {
     assert_eq!((rig.live(0), rig.count(Event::EntryEvicted)), (19_000, 0));
 }
 
-/// Of a thousand of these clients' entries how many are in their own line, behind the tags of their
-/// home, and in the other bucket.
+/// The lane of a bucket that has this key.
+fn lane_of<const W: usize>(bucket: &Bucket<W>, key: &[u64; W]) -> Option<usize> {
+    (0..32).find(|lane| bucket.entry(*lane).read().is_ok_and(|seen| same(&seen.key, key)))
+}
+
+/// Of a thousand of these clients' entries how many are in their own line, elsewhere in their home,
+/// and in the other bucket.
 fn whereabouts<const W: usize>(region: &Region<W>, clients: &[Sent]) -> [usize; 3]
 where
     [u64; W]: KeyWords,
@@ -40,10 +46,12 @@ where
     for client in clients {
         let key = <[u64; W]>::of(&client.flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)));
         let place = region.place(region.hash(&key));
-        let holds = |bucket| (0..32).any(|lane| region.bucket(bucket).entry(lane).holds(&key));
-        let own = region.bucket(place.home).abreast(place.lane.into(), &key).1;
-        let which = if own { 0 } else { 1 + usize::from(!holds(place.home)) };
-        assert!(which < 2 || holds(place.other));
+        let abreast = Bucket::<W>::ABREAST;
+        let which = match lane_of(region.bucket(place.home), &key) {
+            Some(lane) => usize::from(lane / abreast != usize::from(place.lane) / abreast),
+            None => 2,
+        };
+        assert!(which < 2 || lane_of(region.bucket(place.other), &key).is_some());
         counts[which] += 1;
     }
     counts.map(|count| count * 1_000 / clients.len())

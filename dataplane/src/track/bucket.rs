@@ -97,7 +97,7 @@ impl<const W: usize> Bucket<W> {
     }
 
     pub(super) fn prefetch_all(&self) {
-        self.entries.iter().for_each(Entry::prefetch);
+        self.entries.iter().step_by(Self::ABREAST).for_each(Entry::prefetch);
     }
 }
 

@@ -60,6 +60,13 @@ pub(super) struct Entered {
     at: Option<(Position, u32)>,
 }
 
+impl Entered {
+    /// Whether there was no lane for it but another's.
+    pub(super) fn was_pressed(&self) -> bool {
+        matches!(self.written, Written::Evicted | Written::Denied)
+    }
+}
+
 impl From<Written> for Entered {
     fn from(written: Written) -> Self {
         Self { written, at: None }
@@ -90,8 +97,19 @@ where
                 return bucket.prefetch_first(known);
             }
         }
-        if let Some(at) = self.free_lane(place) {
-            self.bucket(at.bucket).prefetch(at.lane);
+        match self.free_lane(place) {
+            Some(at) => self.bucket(at.bucket).prefetch(at.lane),
+            // Where a victim is first looked for.
+            None => home.prefetch(place.lane.into()),
+        }
+    }
+
+    /// Asks for all entries of both buckets if a key must look for a victim there.
+    pub(super) fn prefetch_victims(&self, hash: u64) {
+        let place = self.place(hash);
+        if self.free_lane(place).is_none() {
+            self.bucket(place.home).prefetch_all();
+            self.bucket(place.other).prefetch_all();
         }
     }
 
@@ -228,16 +246,21 @@ where
         lane_of(place.home, home)
     }
 
-    /// Of both buckets: the first dead entry, else the oldest unconfirmed one. At most two
-    /// buckets' lines are read, all asked for at once.
+    /// Of both buckets: a dead entry, the one in the key's own lane before the others, else the
+    /// oldest unconfirmed one. At most two buckets' lines are read, all asked for at once.
     fn victim(&self, place: Place, view: View<'_>) -> Option<Victim<W>> {
+        let own = Position { bucket: place.home, lane: place.lane.into() };
+        if let Some((victim, _)) = self.give_way(own, view)
+            && !victim.live
+        {
+            return Some(victim);
+        }
+        let buckets = [place.home, place.other];
+        buckets.iter().for_each(|bucket| self.bucket(*bucket).prefetch_all());
         let mut oldest: Option<(u32, Victim<W>)> = None;
-        for index in [place.home, place.other] {
-            let bucket = self.bucket(index);
-            bucket.prefetch_all();
+        for bucket in buckets {
             for lane in 0..LANES {
-                let at = Position { bucket: index, lane };
-                match give_way(bucket, at, view) {
+                match self.give_way(Position { bucket, lane }, view) {
                     Some((victim, _)) if !victim.live => return Some(victim),
                     Some((victim, age)) if oldest.as_ref().is_none_or(|(o, _)| age > *o) => {
                         oldest = Some((age, victim));
@@ -247,6 +270,18 @@ where
             }
         }
         oldest.map(|(_, victim)| victim)
+    }
+
+    /// An entry that is dead or unconfirmed, and its age in ticks.
+    #[inline(always)]
+    fn give_way(&self, at: Position, view: View<'_>) -> Option<(Victim<W>, u32)> {
+        let seen = self.bucket(at.bucket).entry(at.lane).read().ok()?;
+        let state = view.judge_of(seen.key.key().service(), seen.value, seen.stamp);
+        if state == State::Newer || state == State::Live && seen.stamp.confirmed() {
+            return None;
+        }
+        let live = state == State::Live;
+        Some((Victim { at, seen, live }, view.now.since(seen.stamp.seen())))
     }
 
     /// Writes the entry at `at` if it is still as `seen`, a refresh included.
@@ -317,22 +352,4 @@ where
         self.bucket(at.bucket).tags.clear(at.lane);
         locked.write(&[0; W], 0, Stamp(0));
     }
-}
-
-/// An entry that is dead or unconfirmed, and its age in ticks.
-fn give_way<const W: usize>(
-    bucket: &Bucket<W>,
-    at: Position,
-    view: View<'_>,
-) -> Option<(Victim<W>, u32)>
-where
-    [u64; W]: KeyWords,
-{
-    let seen = bucket.entry(at.lane).read().ok()?;
-    let live = match view.judge_of(seen.key.key().service(), seen.value, seen.stamp) {
-        State::Newer => return None,
-        State::Live if seen.stamp.confirmed() => return None,
-        state => state == State::Live,
-    };
-    Some((Victim { at, seen, live }, view.now.since(seen.stamp.seen())))
 }

@@ -11,6 +11,9 @@ use super::region::{KeyWords, Region};
 use super::value::{Value, View};
 use crate::batch::{BURST, Batch, Entry, Packet, Tracking, Why};
 
+/// How many keys ahead all entries of full buckets are asked for.
+const LOOK_AHEAD: usize = 2;
+
 /// Enters the packets that have a backend and wish to be remembered, and counts what became of
 /// their entries.
 #[inline(never)]
@@ -24,17 +27,35 @@ pub(super) fn record<F>(
 ) {
     let view = View { tables, now };
     let (mut v4, mut v6) = (Wishes::default(), Wishes::default());
+    let (spent, mut denied) = (!limit.is_left(now), 0);
     for (index, packet) in (0..).zip(&batch.0) {
         let remembers = matches!(packet.tracking, Tracking::Remember(_) | Tracking::Migrate { .. });
-        if remembers && packet.outcome.is_none() {
+        if !remembers || packet.outcome.is_some() {
+            continue;
+        }
+        // The limit concerns keys without an entry: most of a flood ends here.
+        if spent && is_new(packet, table) {
+            denied += 1;
+        } else {
             let _ = wish(packet, index, tables, &mut v4, &mut v6);
         }
     }
+    counters.add(Event::EntryDenied, denied);
     if !v4.new.is_empty() {
         v4.write(&table.v4, batch, view, limit, counters);
     }
     if !v6.new.is_empty() {
         v6.write(&table.v6, batch, view, limit, counters);
+    }
+}
+
+/// Whether the packet's key surely has no entry.
+#[inline]
+fn is_new<F>(packet: &Packet<F>, table: &ConnectionTable) -> bool {
+    let Tracking::Remember(hash) = packet.tracking else { return false };
+    match packet.parsed.flow.family() {
+        Family::V4 => table.v4.lacks(hash),
+        Family::V6 => table.v6.lacks(hash),
     }
 }
 
@@ -108,8 +129,15 @@ where
             self.new.iter().for_each(|new| region.prefetch_insert(new.hash));
         }
         let mut entered = ArrayVec::<Entered, BURST>::new();
-        for new in &self.new {
-            let _ = entered.try_push(region.enter(new, view, || limit.take(view.now)));
+        let mut pressed = false;
+        for (index, new) in self.new.iter().enumerate() {
+            // Where one key's buckets were full, those of the next ones will be.
+            if pressed && let Some(next) = self.new.get(index + LOOK_AHEAD) {
+                region.prefetch_victims(next.hash);
+            }
+            let one = region.enter(new, view, || limit.take(view.now));
+            pressed = one.was_pressed() && limit.is_left(view.now);
+            let _ = entered.try_push(one);
         }
         published();
         for ((new, entered), packet) in self.new.iter().zip(&entered).zip(&self.packets) {

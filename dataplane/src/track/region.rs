@@ -145,6 +145,14 @@ impl<const W: usize> Region<W> {
         self.bucket(place.other).tags.prefetch();
     }
 
+    /// Whether no entry has this hash's tag, and so none its key.
+    #[inline]
+    pub(super) fn lacks(&self, hash: u64) -> bool {
+        let place = self.place(hash);
+        let lanes = |bucket| self.bucket(bucket).tags.matching(place.tag);
+        lanes(place.home) | lanes(place.other) == 0
+    }
+
     #[inline]
     pub(super) fn hash(&self, key: &[u64; W]) -> u64 {
         self.key.hash(key)

@@ -1,5 +1,6 @@
 //! Pressure: who gives way, who is denied (D-4, T-19).
 
+use super::super::region::KeyWords;
 use super::*;
 
 /// A full table of two buckets: everyone competes with everyone.
@@ -59,6 +60,19 @@ fn a_confirmed_entry_outlives_a_flood() {
     assert_eq!(rig.send(tcp(63), 3, 17), (1, Entry::Hit));
     assert!(rig.count(Event::EntryEvicted) > 1_900);
     assert_eq!(rig.live(17), 64);
+}
+
+#[test]
+fn of_dead_entries_the_one_in_a_new_keys_own_lane_gives_way_first() {
+    for n in 900..932 {
+        let mut rig = full(true);
+        assert_eq!(rig.send(tcp(n), 2, 17 + IDLE), (2, Entry::Created));
+        let region = &rig.tracker.table().v4;
+        let key = <[u64; 2]>::of(&tcp(n).flow.key(FieldSet::FIVE_TUPLE, ServiceId(0)));
+        let place = region.place(region.hash(&key));
+        let seen = region.bucket(place.home).entry(place.lane.into()).read();
+        assert_eq!(seen.map(|seen| seen.key).ok(), Some(key), "where a look-up's first line is");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::process::Command;
 use dataplane::batch::BURST;
 
 use crate::Result;
+use crate::path::Load;
 use crate::report::{Report, one};
 use crate::rig::{Plant, Rig, plain_buffers};
 use crate::traffic::{Kind, Order};
@@ -17,13 +18,16 @@ use crate::traffic::{Kind, Order};
 const FLOWS: u32 = 2_000;
 const PACKETS: usize = 32_000;
 
-/// A name on the command line, in the table, and the packets.
-const CASES: &[(&str, &str, Kind)] = &[
-    ("tcp4", "established IPv4 TCP", Kind::Tcp4),
-    ("tcp6", "established IPv6 TCP", Kind::Tcp6),
-    ("udp4", "established IPv4 UDP", Kind::Udp4),
-    ("syn4", "IPv4 SYN on a live entry", Kind::Syn4),
-    ("syn6", "IPv6 SYN on a live entry", Kind::Syn6),
+/// A name on the command line, in the table, the packets, and what they meet.
+const CASES: &[(&str, &str, Kind, Load)] = &[
+    ("tcp4", "established IPv4 TCP", Kind::Tcp4, Load::Established),
+    ("many4", "established IPv4 TCP, 1,000 VIPs", Kind::Many4, Load::Established),
+    ("tcp6", "established IPv6 TCP", Kind::Tcp6, Load::Established),
+    ("udp4", "established IPv4 UDP", Kind::Udp4, Load::Established),
+    ("syn4", "IPv4 SYN on a live entry", Kind::Syn4, Load::Replaces),
+    ("syn6", "IPv6 SYN on a live entry", Kind::Syn6, Load::Replaces),
+    ("flood4", "SYN flood, not entered (limit)", Kind::Syn4, Load::OverLimit),
+    ("full4", "SYN flood, not entered (table full)", Kind::Syn4, Load::Full),
 ];
 
 /// Only what runs under this is counted.
@@ -40,16 +44,20 @@ pub fn counted_idle(rig: &mut Rig<dataplane::io::mem::MemFrame>, bursts: usize) 
 
 /// What runs under callgrind: one case, its worker or (`idle`) its generator only.
 pub fn child(case: &str, idle: bool) -> Result<()> {
-    let (_, _, kind) = CASES.iter().find(|c| c.0 == case).ok_or("no such case")?;
-    let mut rig = Rig::new(&Plant::one(*kind, FLOWS), *kind, Order::random(FLOWS))?;
-    rig.worker.io.buffers = plain_buffers(*kind);
-    let opened = match kind {
-        Kind::Syn4 => Kind::Tcp4,
-        Kind::Syn6 => Kind::Tcp6,
-        other => *other,
+    let (_, _, kind, load) = *CASES.iter().find(|c| c.0 == case).ok_or("no such case")?;
+    let mut plant = Plant::one(kind, FLOWS);
+    plant.limit = u32::from(load == Load::OverLimit);
+    let mut rig = Rig::new(&plant, kind, Order::random(FLOWS))?;
+    rig.worker.io.buffers = plain_buffers(kind);
+    let fresh = Order::Each { next: 1 << 28 };
+    let (established, order) = match load {
+        Load::OverLimit => (0, fresh),
+        // More than fit: every lane is taken.
+        Load::Full => (FLOWS / 4 * 5, fresh),
+        _ => (FLOWS, Order::random(FLOWS)),
     };
-    rig.establish(opened, FLOWS);
-    rig.receive(*kind, Order::random(FLOWS));
+    rig.establish(kind.going_on(), established);
+    rig.receive(kind, order);
     if idle {
         counted_idle(&mut rig, PACKETS / BURST);
     } else {
@@ -68,7 +76,7 @@ pub fn run(build: Option<&str>, folder: &Path) -> Result<()> {
     let columns = ["instructions a packet", "worker", "mispredicted branches", "generator"];
     let name = build.map_or("instructions".into(), |build| format!("instructions-{build}"));
     let mut report = Report::new(&name, &columns);
-    for (case, name, _) in CASES {
+    for (case, name, ..) in CASES {
         let [both, generator] = [false, true].map(|idle| count(case, idle, folder));
         let ((both, branches), (generator, idle_branches)) = (both?, generator?);
         let cells =

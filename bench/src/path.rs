@@ -64,7 +64,7 @@ const fn case(
 
 /// Every row: first those that have a bar, in the order of the design.
 pub const CASES: &[Case] = {
-    use Kind::{Syn4, Syn6, Tcp4, Tcp6, Udp4};
+    use Kind::{Many4, Syn4, Syn6, Tcp4, Tcp6, Udp4};
     use Load::{Creates, Established, Full, OverLimit, Reclaims, Replaces};
     const M: u32 = 1_000_000;
     &[
@@ -82,6 +82,8 @@ pub const CASES: &[Case] = {
         case("established IPv4 TCP, 1 flow", Tcp4, 1, Established, None),
         case("established IPv4 TCP, 1 k flows", Tcp4, 1_000, Established, None),
         case("established IPv4 TCP, 4 M flows", Tcp4, 4 * M, Established, None),
+        case("the same, 10 k flows, 1,000 VIPs", Many4, 10_000, Established, None),
+        case("the same, 1 M flows, 1,000 VIPs", Many4, M, Established, None),
     ]
 };
 
@@ -129,20 +131,12 @@ impl Bench {
 /// Fills the table.
 fn prepare(case: Case, rig: &mut Rig<Mbuf>) {
     match case.load {
-        Load::Established | Load::Replaces => rig.establish(establishing(case.kind), case.flows),
+        Load::Established | Load::Replaces => rig.establish(case.kind.going_on(), case.flows),
         // More than fit: every lane is taken.
-        Load::Full => rig.establish(establishing(case.kind), case.flows / 4 * 5),
+        Load::Full => rig.establish(case.kind.going_on(), case.flows / 4 * 5),
         Load::Reclaims | Load::Creates | Load::OverLimit => {}
     }
     rig.receive(case.kind, Order::random(case.flows));
-}
-
-fn establishing(kind: Kind) -> Kind {
-    match kind {
-        Kind::Syn4 => Kind::Tcp4,
-        Kind::Syn6 => Kind::Tcp6,
-        other => other,
-    }
 }
 
 /// Brings a rig to where a round starts; says how many packets it has.

@@ -119,12 +119,7 @@ struct Bench {
 impl Bench {
     fn new(kind: Kind, flows: u32, buffers: &mut VecDeque<Mbuf>) -> Result<Self> {
         let mut rig = Rig::new(&Plant::one(kind, flows.max(1000)), kind, Order::random(flows))?;
-        let established = match kind {
-            Kind::Syn4 => Kind::Tcp4,
-            Kind::Syn6 => Kind::Tcp6,
-            other => other,
-        };
-        rig.with_buffers(buffers, |rig| rig.establish(established, flows));
+        rig.with_buffers(buffers, |rig| rig.establish(kind.going_on(), flows));
         rig.receive(kind, Order::random(flows));
         Ok(Self { kind, rig, worker: Default::default(), with_ports: Default::default() })
     }

@@ -1,6 +1,7 @@
 //! A worker with everything around it: one service, a hundred backends, counters.
 
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,7 +26,7 @@ use tables::{
 
 use crate::Result;
 use crate::recycle::{BUFFERS, Recycle};
-use crate::traffic::{Kind, OURS, Order, Pattern, ROUTER};
+use crate::traffic::{FIRST_VIP, Kind, OURS, Order, Pattern, ROUTER};
 
 const BACKENDS: u32 = 100;
 const MAGLEV_SLOTS: u32 = 65_537;
@@ -37,6 +38,11 @@ const IDLE_TICKS: u32 = 1 << 20;
 /// One service for TCP and UDP, over IPv4 and IPv6, with a hundred IPv4 backends behind IPIP;
 /// `generation` shows in the Tables and nowhere else.
 pub fn tables(generation: u64) -> Result<Tables> {
+    tables_for(generation, 1)
+}
+
+/// The same for several VIPs, a service each, or for one.
+fn tables_for(generation: u64, vips: u32) -> Result<Tables> {
     let seed = HashSeed([9; 16]);
     let names: Vec<String> = (0..BACKENDS).map(|i| format!("group/b{i:03}")).collect();
     let members: Vec<_> = names.iter().map(|name| Member { name, weight: 1 }).collect();
@@ -48,8 +54,8 @@ pub fn tables(generation: u64) -> Result<Tables> {
         generation,
         seed,
         ports: Box::new([port()]),
-        rules: RuleTable::build(&rules()?)?,
-        services: Box::new([Some(service(pool))]),
+        rules: RuleTable::build(&rules(vips)?)?,
+        services: vec![Some(service(pool)); vips as usize].into(),
         slots: SlotTable::new(slots),
         tunnel_sources: Box::new([TUNNEL_SOURCE.into()]),
         ..Tables::default()
@@ -70,20 +76,25 @@ fn port() -> Port {
     }
 }
 
-fn rules() -> Result<Vec<RuleSpec>> {
-    let rule = |address: &str, protocol| {
+fn rules(vips: u32) -> Result<Vec<RuleSpec>> {
+    let rule = |address: &str, protocol, service| {
         Ok(RuleSpec {
             name: address.into(),
             address: address.parse()?,
             protocol,
             ports: Ports::Ranges(vec![(80, 80)]),
-            service: ServiceId(0),
+            service: ServiceId(service),
             client_allow: Vec::new(),
         })
     };
+    if vips > 1 {
+        let first = u32::from_be_bytes(FIRST_VIP);
+        let all = (0..vips).map(|n| (n as u16, Ipv4Addr::from(first + n)));
+        return all.map(|(n, vip)| rule(&format!("{vip}/32"), Protocol::Tcp, n)).collect();
+    }
     ["203.0.113.10/32", "2001:db8::10/128"]
         .into_iter()
-        .flat_map(|address| [rule(address, Protocol::Tcp), rule(address, Protocol::Udp)])
+        .flat_map(|vip| [rule(vip, Protocol::Tcp, 0), rule(vip, Protocol::Udp, 0)])
         .collect()
 }
 
@@ -171,7 +182,7 @@ impl<F: Frame> Rig<F> {
     pub fn several(plant: &Plant, kind: Kind, order: &Order) -> Result<Vec<Self>> {
         let (v4, v6) = plant.entries;
         let connections = Arc::new(ConnectionTable::new(v4, v6, plant.pages, TableKey::fixed(1))?);
-        let publisher = Arc::new(Publisher::new(tables(1)?, 4));
+        let publisher = Arc::new(Publisher::new(tables_for(1, kind.vips())?, 4));
         let counters = Arc::new(Counters::new(plant.workers));
         let fragments =
             FragmentTable::new(FragmentTable::ENTRIES, TableKey::fixed(1), Tick::LENGTH);

@@ -1,7 +1,9 @@
 //! What share of the established connections would end, when and why.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::Serialize;
-use tables::{Lifetime, SlotEpochs, Tables};
+use tables::{Lifetime, SlotEpochs, SlotId, Tables};
 
 use super::{Side, moved};
 use crate::policy::failover;
@@ -29,44 +31,65 @@ pub(super) fn cut(
     after: &Side,
 ) -> Vec<Cut> {
     let shares = moved::shares(&pools.pool);
+    let later = Later::of(after.state.service(&old.config.name), &after.tables);
     let of_backend = |backend: &Backend| {
-        let (after_seconds, why) = end(old, backend, before, after)?;
+        let (after_seconds, why) = later.end(backend, before)?;
         let share = shares.get(&backend.slot).copied().unwrap_or(0.0);
         Some(Cut { backend: backend.path.to_string(), share, after_seconds, why })
     };
     old.backends.iter().filter_map(of_backend).collect()
 }
 
-/// When and why a backend's entries end; `None`: they go on.
-fn end(old: &Service, backend: &Backend, before: &Tables, after: &Side) -> Option<(f64, String)> {
-    let new = after.state.service(&old.config.name);
-    let kept = new.and_then(|s| s.backends.iter().find(|b| b.slot == backend.slot));
-    let in_file = new.is_some_and(Service::is_in_file);
-    if let Some(deadline) = kept.and_then(Backend::deadline) {
-        return Some((deadline.as_secs_f64(), removed(new, backend, in_file).to_owned()));
-    }
-    let epochs = |tables: &Tables| tables.slots.epochs(backend.slot);
-    let ended = ended(epochs(before)?, epochs(&after.tables)?);
-    let why = match (kept, ended) {
-        (None, _) => removed(new, backend, in_file).to_owned(),
-        (Some(_), [false, false]) => return None,
-        (Some(_), _) if new.is_some_and(|s| failover::switch_ends_entries(s.config.failover)) => {
-            "failover switch without draining (T-10)".into()
-        }
-        (Some(_), [false, true]) => "persistence ends (H-2)".into(),
-        (Some(_), _) => "unhealthy (T-11)".into(),
-    };
-    Some((0.0, why))
+/// The service as the new file leaves it, its backends by what they are looked for by: there may
+/// be many thousands.
+struct Later<'a> {
+    service: Option<&'a Service>,
+    by_slot: HashMap<SlotId, &'a Backend>,
+    names: HashSet<&'a str>,
+    tables: &'a Tables,
 }
 
-fn removed(new: Option<&Service>, backend: &Backend, in_file: bool) -> &'static str {
-    let mut others = new.into_iter().flat_map(|s| s.current());
-    if others.any(|b| b.path == backend.path) {
-        "its address changes, which is a removal and an addition (R-4, T-13)"
-    } else if in_file {
-        "the backend is removed (T-13)"
-    } else {
-        "the service is removed (T-13)"
+impl<'a> Later<'a> {
+    fn of(service: Option<&'a Service>, tables: &'a Tables) -> Self {
+        let backends = service.map(|s| &*s.backends).unwrap_or_default();
+        let current = service.map(Service::current).unwrap_or_default();
+        Self {
+            service,
+            by_slot: backends.iter().map(|b| (b.slot, b)).collect(),
+            names: current.into_iter().map(|b| &*b.path).collect(),
+            tables,
+        }
+    }
+
+    /// When and why a backend's entries end; `None`: they go on.
+    fn end(&self, backend: &Backend, before: &Tables) -> Option<(f64, String)> {
+        let kept = self.by_slot.get(&backend.slot);
+        if let Some(deadline) = kept.and_then(|backend| backend.deadline()) {
+            return Some((deadline.as_secs_f64(), self.removed(backend).to_owned()));
+        }
+        let epochs = |tables: &Tables| tables.slots.epochs(backend.slot);
+        let ended = ended(epochs(before)?, epochs(self.tables)?);
+        let switches = |s: &Service| failover::switch_ends_entries(s.config.failover);
+        let why = match (kept, ended) {
+            (None, _) => self.removed(backend).to_owned(),
+            (Some(_), [false, false]) => return None,
+            (Some(_), _) if self.service.is_some_and(switches) => {
+                "failover switch without draining (T-10)".into()
+            }
+            (Some(_), [false, true]) => "persistence ends (H-2)".into(),
+            (Some(_), _) => "unhealthy (T-11)".into(),
+        };
+        Some((0.0, why))
+    }
+
+    fn removed(&self, backend: &Backend) -> &'static str {
+        if self.names.contains(&*backend.path) {
+            "its address changes, which is a removal and an addition (R-4, T-13)"
+        } else if self.service.is_some_and(Service::is_in_file) {
+            "the backend is removed (T-13)"
+        } else {
+            "the service is removed (T-13)"
+        }
     }
 }
 

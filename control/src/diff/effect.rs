@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ipnet::IpNet;
+use tables::PrefixMap;
 
 use super::points::Addresses;
 use super::traffic::Becomes;
@@ -34,20 +35,20 @@ pub(super) enum Why {
 }
 
 impl Effect {
-    /// `None`: the packets still reach their service, from every client that they could come from.
-    pub(super) fn of(
+    /// `None`: the packets still reach their service, from every client that they could come from
+    /// (`leaves_out`: a rule does not allow some of them any more).
+    pub(super) fn of<'r>(
         old: &ForwardingRule,
-        taker: Result<&ForwardingRule, Becomes>,
+        taker: Result<&'r ForwardingRule, Becomes>,
         named: Option<&ForwardingRule>,
         at: IpAddr,
         protocol: RuleProtocol,
+        leaves_out: impl FnOnce(&'r ForwardingRule) -> bool,
     ) -> Option<Self> {
         let (becomes, taker) = match taker {
             Err(becomes) => (becomes, None),
             Ok(new) if new.service != old.service => (Becomes::Service, Some(new)),
-            Ok(new) if leaves_out(&new.client_allow, &old.client_allow, at) => {
-                (Becomes::ClientDenied, Some(new))
-            }
+            Ok(new) if leaves_out(new) => (Becomes::ClientDenied, Some(new)),
             Ok(_) => return None,
         };
         let service = taker.filter(|_| becomes == Becomes::Service);
@@ -96,14 +97,17 @@ impl Why {
 }
 
 /// Whether a client of the VIP's family is in `old`, but not in `new`; an empty list has all.
-fn leaves_out(new: &[IpNet], old: &[IpNet], vip: IpAddr) -> bool {
-    let allows = |list: &[IpNet], client: &IpAddr| {
-        list.is_empty() || list.iter().any(|prefix| prefix.contains(client))
-    };
+pub(super) fn leaves_out(new: &[IpNet], old: &[IpNet], vip: IpAddr) -> bool {
+    if new.is_empty() || new == old {
+        return false;
+    }
     let family = |prefix: &&IpNet| prefix.addr().is_ipv4() == vip.is_ipv4();
+    let map = |list: &[IpNet]| list.iter().map(|prefix| (*prefix, ())).collect::<PrefixMap<_>>();
+    let (in_new, in_old) = (map(new), map(old));
     let mut clients = BTreeSet::from([vip]);
     for prefix in new.iter().chain(old).filter(family) {
         clients.extend(Addresses::of(prefix).edges());
     }
-    clients.iter().any(|client| allows(old, client) && !allows(new, client))
+    let allowed = |client: IpAddr| old.is_empty() || in_old.longest(client).is_some();
+    clients.into_iter().any(|client| allowed(client) && in_new.longest(client).is_none())
 }

@@ -3,15 +3,17 @@
 //! Both rule tables are asked at every point where they can differ (`points`), so a port that
 //! another rule of the same service takes over is not lost.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
+use ipnet::IpNet;
 use serde::{Serialize, Serializer};
 use tables::rules::Match;
 use tables::{Flow, RuleTable};
 
 use super::Side;
-use super::effect::{Effect, Why};
+use super::effect::{self, Effect, Why};
 use super::points::{Addresses, Claims};
 use crate::model::written::Written;
 use crate::model::{ForwardingRule, Ports, RuleProtocol};
@@ -76,10 +78,12 @@ pub(super) fn lost(before: &Side, after: &Side) -> BTreeMap<String, Vec<Traffic>
         claims: Claims::of(old.iter().chain(new)),
         old: (&before.tables.rules, named(old)),
         new: (&after.tables.rules, named(new)),
+        left_out: RefCell::default(),
     };
+    let mut rows = compared.rows_of_all(old);
     let mut lost: BTreeMap<String, Vec<Traffic>> = BTreeMap::new();
     for rule in old {
-        let traffic = told(rule, compared.rows(rule));
+        let traffic = told(rule, rows.remove(&*rule.name).unwrap_or_default());
         if !traffic.is_empty() {
             lost.entry(rule.service.to_string()).or_default().extend(traffic);
         }
@@ -95,44 +99,102 @@ struct Compared<'c> {
     claims: Claims<'c>,
     old: (&'c RuleTable, Rules<'c>),
     new: (&'c RuleTable, Rules<'c>),
+    /// Whether the second rule leaves out clients of the first one: lists may be long, and two
+    /// rules meet at many ports.
+    left_out: RefCell<HashMap<[&'c str; 2], bool>>,
 }
 
-impl Compared<'_> {
-    fn rows(&self, rule: &ForwardingRule) -> Rows {
-        let mut rows = Rows::new();
-        for part in self.claims.parts(&rule.address) {
-            for (place, (_, _, protocol)) in PROTOCOLS.into_iter().enumerate() {
-                if rule.protocol != protocol && rule.protocol != RuleProtocol::L3Default {
-                    continue;
-                }
-                for (effect, ports) in self.effects(rule, part.example(), place) {
-                    add(rows.entry((effect, place)).or_default(), part, ports);
+impl<'c> Compared<'c> {
+    /// Each rule's, by its name. Rules of one address are looked at together: its parts are found
+    /// once, and each rule looks at its own ports only, so that thousands of them stay linear.
+    fn rows_of_all(&self, rules: &'c [ForwardingRule]) -> HashMap<&'c str, Rows> {
+        let mut neighbours: BTreeMap<IpNet, Vec<&ForwardingRule>> = BTreeMap::new();
+        for rule in rules {
+            neighbours.entry(rule.address).or_default().push(rule);
+        }
+        let mut all = HashMap::new();
+        for (address, rules) in neighbours {
+            for part in self.claims.parts(&address) {
+                for place in 0..PROTOCOLS.len() {
+                    self.add_rows(&mut all, &rules, part, place);
                 }
             }
         }
-        rows
+        all
     }
 
-    /// What becomes of a rule's packets of one protocol at one address, and on which ports.
+    /// Of the rules of one address, what becomes of one protocol's packets to a part of it.
+    fn add_rows(
+        &self,
+        all: &mut HashMap<&'c str, Rows>,
+        rules: &[&'c ForwardingRule],
+        part: Addresses,
+        place: Place,
+    ) {
+        let (_, _, protocol) = PROTOCOLS[place];
+        let takes = |rule: &&&ForwardingRule| {
+            rule.protocol == protocol || rule.protocol == RuleProtocol::L3Default
+        };
+        let mut rules = rules.iter().filter(takes).peekable();
+        if rules.peek().is_none() {
+            return;
+        }
+        let pieces = self.claims.ports(part.example(), protocol);
+        for rule in rules {
+            let own = pieces_of(&pieces, &rule.ports);
+            for (effect, ports) in self.effects(rule, part.example(), place, own) {
+                let rows = all.entry(&*rule.name).or_default();
+                add(rows.entry((effect, place)).or_default(), part, ports);
+            }
+        }
+    }
+
+    /// What becomes of a rule's packets of one protocol at one address, and on which of its ports.
     fn effects(
         &self,
-        rule: &ForwardingRule,
+        rule: &'c ForwardingRule,
         at: IpAddr,
         place: Place,
+        ports: impl Iterator<Item = (u16, u16)>,
     ) -> BTreeMap<Effect, PortRanges> {
         let mut effects: BTreeMap<Effect, PortRanges> = BTreeMap::new();
         let (number, _, protocol) = PROTOCOLS[place];
-        for (first, last) in self.claims.ports(at, protocol) {
+        for (first, last) in ports {
             let of = (at, number, first);
-            let is_taken = taker(&self.old, of).is_ok_and(|old| old.name == rule.name);
+            if !taker(&self.old, of).is_ok_and(|old| old.name == rule.name) {
+                continue;
+            }
             let new = taker(&self.new, of);
             let named = self.new.1.get(&*rule.name).copied();
-            if let Some(effect) = Effect::of(rule, new, named, at, protocol).filter(|_| is_taken) {
+            let leaves_out = |new| self.leaves_out(rule, new, at);
+            if let Some(effect) = Effect::of(rule, new, named, at, protocol, leaves_out) {
                 join(effects.entry(effect).or_default(), (first, last));
             }
         }
         effects
     }
+
+    fn leaves_out(&self, old: &'c ForwardingRule, new: &'c ForwardingRule, at: IpAddr) -> bool {
+        let mut known = self.left_out.borrow_mut();
+        *known
+            .entry([&*old.name, &*new.name])
+            .or_insert_with(|| effect::leaves_out(&new.client_allow, &old.client_allow, at))
+    }
+}
+
+/// Those of the pieces that a rule lists, in ascending order; every range of it begins and ends
+/// with one.
+fn pieces_of(pieces: &[(u16, u16)], ports: &Ports) -> impl Iterator<Item = (u16, u16)> {
+    let mut ranges = match ports {
+        Ports::All => vec![(1, u16::MAX)],
+        Ports::Ranges(ranges) => ranges.clone(),
+    };
+    ranges.sort_unstable();
+    ranges.into_iter().flat_map(|(first, last)| {
+        let begin = pieces.partition_point(|piece| piece.0 < first);
+        let rest = pieces.get(begin..).unwrap_or_default();
+        rest.iter().copied().take_while(move |piece| piece.1 <= last)
+    })
 }
 
 /// Who takes a packet, else what becomes of it.

@@ -134,3 +134,27 @@ fn clients_that_are_left_out_are_told_without_a_share() {
     // More clients than before: nobody is left out.
     assert!(diff(&new, &old).expect("fits").services.is_empty());
 }
+
+/// Each rule looks at its own ports only: a thousand times a thousand would be a reload's minute.
+#[test]
+fn of_thousands_of_rules_at_one_address_each_tells_of_its_own_ports() {
+    let rule = |i: u16, last| {
+        let ports = format!("[\"{}-{}\"]", 2 * i, 2 * i + last);
+        [format!("r{i}"), VIP.into(), "TCP".into(), ports, "web".into()]
+    };
+    let rules = |last| (1..=10_000).map(|i| rule(i, last)).collect::<Vec<_>>();
+    let borrowed = |rules: &[[String; 5]]| {
+        let rows = rules.iter().map(|rule| rule.each_ref().map(String::as_str));
+        config(&rows.collect::<Vec<_>>())
+    };
+    let (wide, narrow) = (borrowed(&rules(1)), borrowed(&rules(0)));
+    let found = diff(&wide, &narrow).expect("fits");
+    let told = &found.services["web"].traffic;
+    assert_eq!(told.len(), 10_000);
+    let [first, .., last] = &**told else { panic!("{found:?}") };
+    assert_eq!(
+        (words::ports(&first.ports), words::ports(&last.ports)),
+        ("port 3".into(), "port 20001".into())
+    );
+    assert!(diff(&narrow, &wide).expect("fits").services.is_empty(), "nothing is lost");
+}

@@ -1,9 +1,9 @@
 //! What the state in force wants to know, of whom.
 
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ipnet::IpNet;
 use tables::SlotId;
 
 use super::question::{Ask, At, Question, Tunnel};
@@ -35,23 +35,52 @@ pub struct Wanted {
 /// Everything that is to be asked now. Removed backends are not: their health stays as it was
 /// (T-13, T-15).
 pub fn wanted(state: &State) -> Vec<Wanted> {
-    state.services().flat_map(|service| of_service(state, service)).collect()
+    // One look at the rules for all services, as there may be thousands of both. Of each file: what
+    // an announced one asks goes by its own rules.
+    let mut known: Vec<(&model::Config, Vips<'_>)> = Vec::new();
+    let mut all = Vec::new();
+    for service in state.services() {
+        let config: &model::Config = state.config_of(service);
+        if !known.iter().any(|(of, _)| std::ptr::eq(*of, config)) {
+            known.push((config, by_service(config)));
+        }
+        let vips = known.iter().find(|(of, _)| std::ptr::eq(*of, config));
+        let vips = vips.and_then(|(_, vips)| vips.get(&*service.config.name));
+        all.extend(of_service(service, vips.map(Vec::as_slice).unwrap_or_default()));
+    }
+    all
 }
 
-fn of_service(state: &State, service: &Service) -> Vec<Wanted> {
-    let config = state.config_of(service);
-    let vips: Box<[IpAddr]> = vips(config, &service.config.name).take(MOST_VIPS).collect();
+fn of_service(service: &Service, vips: &[IpAddr]) -> Vec<Wanted> {
     let asked = service.backends.iter().filter(|b| b.is_checked());
-    asked.filter_map(|backend| one(service.config_of(backend), backend, &vips)).collect()
+    asked.filter_map(|backend| one(service.config_of(backend), backend, vips)).collect()
+}
+
+/// The VIPs that are asked for, by service.
+type Vips<'c> = HashMap<&'c str, Vec<IpAddr>>;
+
+fn by_service(config: &model::Config) -> Vips<'_> {
+    let mut vips = Vips::new();
+    let mut seen = HashSet::new();
+    for (service, vip) in config.rules.iter().filter_map(|r| Some((&*r.service, single(r)?))) {
+        let known = vips.entry(service).or_default();
+        if known.len() < MOST_VIPS && seen.insert((service, vip)) {
+            known.push(vip);
+        }
+    }
+    vips
 }
 
 /// A service's VIPs, each once, in the order of the file; a prefix is none.
 pub fn vips<'c>(config: &'c model::Config, service: &'c str) -> impl Iterator<Item = IpAddr> + 'c {
-    let single = |net: &IpNet| net.prefix_len() == net.max_prefix_len();
     let rules = config.rules.iter().filter(move |r| &*r.service == service);
-    let mut seen = std::collections::HashSet::new();
-    let addresses = rules.map(|r| r.address).filter(single).map(|net| net.addr());
-    addresses.filter(move |vip| seen.insert(*vip))
+    let mut seen = HashSet::new();
+    rules.filter_map(single).filter(move |vip| seen.insert(*vip))
+}
+
+fn single(rule: &model::ForwardingRule) -> Option<IpAddr> {
+    let net = rule.address;
+    (net.prefix_len() == net.max_prefix_len()).then(|| net.addr())
 }
 
 fn one(config: &model::Service, backend: &Backend, vips: &[IpAddr]) -> Option<Wanted> {

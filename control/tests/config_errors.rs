@@ -111,6 +111,10 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
         &["the prefix itself"],
     ),
     ("[[port]]\nname = \"a\"\ndevice = \"x\"\ngateways = [\"10.0.0.1\"]", &["no IPv4 address"]),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.2/24\"]\ngateways = [\"10.0.0.255\"]",
+        &["the prefix's broadcast address", "10.0.0.0/24"],
+    ),
     ("[[service]]\nname = \"s\"\nprofile = \"gcp-proxy\"", &["not served", "\"native\""]),
     ("[[service]]\nname = \"s\"\nconnect_timeout = \"5s\"", &["a key of gcp-proxy services"]),
     ("[[service]]\nname = \"s\"\nidle_timeout = 600", &["an integer", "\"600s\""]),
@@ -236,6 +240,40 @@ fn warnings(port: &str, backends: &str) -> Vec<String> {
     assert!(loaded.warnings.clone().off_the_wire().is_empty(), "{}", loaded.warnings);
     let said = loaded.warnings.items().iter().map(|w| format!("{}; {}", w.message, w.help));
     said.collect()
+}
+
+#[test]
+fn a_vip_or_a_backend_that_no_host_of_the_segment_can_have_is_refused() {
+    let text = |vip: &str, backend: &str| {
+        format!(
+            "[[port]]\nname = \"up\"\ndevice = \"net_null0\"\nhost_interface = \"wr-up\"\n\
+             addresses = [\"10.0.0.2/24\", \"10.9.0.0/31\", \"2001:db8::2/64\"]\n\
+             [encapsulation]\nsource = [\"10.0.0.2\", \"2001:db8::2\"]\n\
+             [[service]]\nname = \"s\"\n[[service.group]]\nname = \"g\"\n\
+             backends = [ {{ name = \"b\", address = \"{backend}\" }} ]\n\
+             [[forwarding_rule]]\nname = \"r\"\naddress = \"{vip}\"\nprotocol = \"TCP\"\n\
+             ports = [80]\nservice = \"s\""
+        )
+    };
+    let (vip, backend) = ("203.0.113.10", "10.1.0.11");
+    for (edge, why) in [
+        ("10.0.0.0", "the prefix itself, of port \"up\""),
+        ("10.0.0.255", "the prefix's broadcast address, of port \"up\""),
+        ("2001:db8::", "the prefix itself, of port \"up\""),
+        ("fe80::9", "a link-local address"),
+    ] {
+        for text in [text(edge, backend), text(vip, edge)] {
+            let shown = errors(&text);
+            assert_eq!(shown.errors(), 1, "{text}\n{shown}");
+            assert!(shown.to_string().contains(why), "{shown}");
+        }
+    }
+    // A prefix of two has hosts only, IPv6 has no broadcast, and a network is a network by its port.
+    for fine in ["10.9.0.1", "2001:db8::ffff:ffff:ffff:ffff", "10.1.0.255", "10.0.1.0"] {
+        for text in [text(fine, backend), text(vip, fine)] {
+            assert!(config::parse("w.toml", &text, &Environment::default()).is_ok(), "{text}");
+        }
+    }
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use std::net::IpAddr;
 
+use ipnet::IpNet;
+
 use crate::config::field::Field;
 use crate::config::report::Report;
+use crate::model::Port;
 
 /// Refuses an address that no host can have on a wire.
 pub(super) fn check(field: &Field<IpAddr>, report: &mut Report<'_>) {
@@ -23,6 +26,40 @@ pub(super) fn wrong(address: IpAddr) -> Option<&'static str> {
         a if mapped(a) => Some("an IPv4 address written as IPv6"),
         _ => None,
     }
+}
+
+/// Why no host of a prefix can have an address of it: the kernel would ask nobody for it, and send
+/// to everybody. Prefixes of one or two addresses have hosts only (RFC 3021, RFC 6164).
+pub(super) fn edge(net: IpNet, address: IpAddr) -> Option<&'static str> {
+    let has_edges = net.prefix_len() + 1 < net.max_prefix_len();
+    match address {
+        _ if !has_edges => None,
+        a if a == net.network() => Some("the prefix itself"),
+        IpAddr::V4(_) if address == net.broadcast() => Some("the prefix's broadcast address"),
+        _ => None,
+    }
+}
+
+/// Refuses what nothing can be sent to: an edge of a prefix that a port is on link in, and an
+/// address that is another host's at each port. True if it did.
+pub(super) fn refuse_unreachable<T>(
+    field: &Field<T>,
+    address: IpAddr,
+    ports: &[Port],
+    report: &mut Report<'_>,
+) -> bool {
+    if is_link_local(address) {
+        let why = "a link-local address, which is another host's at each port";
+        report.refuse(field, why, "allowed: an address that is one host's everywhere");
+        return true;
+    }
+    let nets = ports.iter().flat_map(|port| port.addresses.iter().map(move |net| (port, *net)));
+    let found = nets.into_iter().find_map(|(port, net)| Some((port, net, edge(net, address)?)));
+    if let Some((port, net, edge)) = found {
+        let (why, net) = (format!("{edge}, of port {:?}", port.name), net.trunc());
+        report.refuse(field, &why, format!("allowed: another address in {net}, or outside of it"));
+    }
+    found.is_some()
 }
 
 /// `IPv4` or `IPv6`.

@@ -83,7 +83,10 @@ fn backends(
 
 impl Way<'_> {
     fn check(&self, address: &Field<IpAddr>, report: &mut Report<'_>) {
-        if self.surroundings.own.refuse(address, report) {
+        let ports = self.surroundings.ports;
+        if address::refuse_unreachable(address, address.value, ports, report)
+            || self.surroundings.own.refuse(address, report)
+        {
         } else if self.encapsulation.kind.is_tunnel() {
             self.tunnel(address, report);
         } else if self.encapsulation.kind == EncapsulationKind::L2 {

@@ -49,26 +49,15 @@ fn one(port: &Port, report: &mut Report<'_>) {
 fn addresses(port: &Port, report: &mut Report<'_>) {
     for address in &port.addresses.value {
         let net = address.value;
-        let inner = net.prefix_len() + 1 < net.max_prefix_len();
-        let four = net.addr().is_ipv4();
         if let Some(why) = address::wrong(net.addr()) {
             report.refuse(
                 address,
                 why,
                 "allowed: a unicast address of this port with its prefix length",
             );
-        } else if inner && net.addr() == net.network() {
-            report.refuse(
-                address,
-                "the prefix itself",
-                "allowed: an address in the prefix, for example the next one",
-            );
-        } else if inner && four && net.addr() == net.broadcast() {
-            report.refuse(
-                address,
-                "the prefix's broadcast address",
-                "allowed: an address in the prefix",
-            );
+        } else if let Some(why) = address::edge(net, net.addr()) {
+            let allowed = "allowed: an address in the prefix, for example the one behind its first";
+            report.refuse(address, why, allowed);
         }
     }
     let six = port.addresses.iter().any(|a| a.addr().is_ipv6());
@@ -113,6 +102,8 @@ fn on_link(hop: &Field<IpAddr>, port: &Port, report: &mut Report<'_>) {
             "the port's own address",
             format!("allowed: another address in {listed}"),
         );
+    } else if let Some(why) = nets.iter().find_map(|net| address::edge(net.value, hop.value)) {
+        report.refuse(hop, why, format!("allowed: a host's address in {listed}"));
     } else if is_link_local(hop.value) || nets.iter().any(|net| net.contains(&hop.value)) {
     } else if nets.is_empty() {
         let why = format!("the port has no {} address, so this is not on link", family(hop.value));

@@ -91,6 +91,8 @@ fn vip(
         prefix(&as_net, service, report);
     } else if let Some(why) = address::wrong(net.addr()) {
         report.refuse(field, why, "allowed: a unicast IPv4 or IPv6 address");
+    } else if address::refuse_unreachable(field, net.addr(), ports, report) {
+        return;
     }
     for port in ports.iter().filter(|p| p.addresses.iter().any(|a| net.contains(&a.addr()))) {
         let message = format!("address covers an address of port {:?} itself", port.name);

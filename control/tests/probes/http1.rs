@@ -214,3 +214,40 @@ async fn https_takes_any_certificate_and_says_what_is_wrong_with_tls() {
     let report = ask(question(Https, closes)).await;
     assert_eq!(said(&report), "the connection was closed in TLS handshake");
 }
+
+/// Old servers, and scripts behind a super-server, that every client gets on with.
+#[tokio::test]
+async fn what_clients_put_up_with_is_no_reason_to_take_a_server_out() {
+    for (name, head) in [
+        ("bare line feeds", &b"200 OK\n"[..]),
+        ("no reason", b"200\r\n"),
+        ("a reason in Latin-1", b"200 d\xe9j\xe0\r\n"),
+        ("a value in Latin-1", b"200 OK\r\nServer: \xe9\r\n"),
+        ("a space before the colon", b"200 OK\r\nServer : x\r\n"),
+        ("a folded line", b"200 OK\r\nServer: x\r\n y\r\n"),
+        ("a line that is no field", b"200 OK\r\nno field\r\n"),
+        ("a field without a name", b"200 OK\r\n: x\r\n"),
+        ("the same length twice", b"200 OK\r\nContent-Length: 2\r\n"),
+    ] {
+        let rest = b"X-Load-Balancing-Endpoint-Weight: 7\r\nContent-Length: 2\r\n\r\nok";
+        let response: &'static [u8] = [b"HTTP/1.1 ", head, rest].concat().leak();
+        let report = ask(question(Http, answers(response).await)).await;
+        assert_eq!((said(&report), weight(&report)), ("HTTP 200".into(), "7".into()), "{name}");
+    }
+}
+
+/// Closing what was not read is a reset: an answer that does not say where it ends is then cut.
+#[tokio::test]
+async fn a_server_that_does_not_read_the_request_is_believed_if_it_says_how_much_it_sends() {
+    for (response, expected) in [
+        (&b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"[..], "HTTP 200"),
+        (b"HTTP/1.1 200 OK\r\n\r\nok", "the connection was closed in the response's body"),
+    ] {
+        let port = serve(move |mut stream| async move {
+            stream.peek(&mut [0]).await.expect("a request");
+            send(&mut stream, response).await;
+        })
+        .await;
+        assert_eq!(said(&ask(question(Http, port)).await), expected);
+    }
+}

@@ -3,6 +3,7 @@
 
 #[path = "../../src/bin/windrose/desk.rs"]
 mod desk;
+mod reused;
 mod script;
 
 use script::play;

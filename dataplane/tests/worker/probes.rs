@@ -1,5 +1,6 @@
 //! W-8: probes from the host, to one chosen backend.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dataplane::io::Frame;
@@ -8,7 +9,8 @@ use dataplane::probe::Probes;
 use etherparse::PacketBuilder;
 use tables::counters::Event;
 use tables::probes::{GATEWAY, ProbeSlots};
-use tables::{Family, Outcome, SlotId, Tick};
+use tables::template::TemplateSpec;
+use tables::{Family, Outcome, SlotEpochs, SlotId, SlotTable, Template, Tick};
 
 use crate::rig::*;
 
@@ -124,4 +126,26 @@ fn w8_more_probes_than_a_burst_all_go_out() {
     host_sends(&mut rig, &frames);
     assert_eq!(rig.counters.outcome(Outcome::Probe), 100);
     assert_eq!(rig.worker.io.ports[0].sent.len(), 100);
+}
+
+/// A backend's firewall that lets only the tunnel's own source in would be green and serve nobody.
+#[test]
+fn w8_a_probe_has_an_outer_source_of_those_that_clients_packets_have() {
+    let entropy = "172.16.0.0/16".parse().ok();
+    let template = |inner| Template::new(&TemplateSpec { inner, entropy, ..spec() }).expect("IPv4");
+    let templates = Box::new([Family::V4, Family::V6].map(template));
+    let mut tables = tables(&[1], None);
+    tables.slots = SlotTable::new([(SlotEpochs::default(), Some(templates))]);
+    let mut rig = Rig::new(tables);
+    let slots = Arc::new(ProbeSlots::default());
+    rig.worker.probes = Probes::new(Arc::clone(&slots));
+    let claim = |port| slots.claim(Family::V4, port, SlotId::new(0).expect("in range"));
+    let claims: Vec<_> = (PORT..PORT + 20).map(|port| claim(port).expect("free")).collect();
+    let probes: Vec<_> = (PORT..PORT + 20).map(|port| probe(GATEWAY.0, VIP, port)).collect();
+    host_sends(&mut rig, &probes);
+    let sent = rig.worker.io.ports[0].sent.drain(..);
+    let sources: BTreeSet<_> = sent.map(|frame| frame.bytes()[26..30].to_vec()).collect();
+    assert!(sources.iter().all(|source| source.starts_with(&[172, 16])), "{sources:?}");
+    assert!(sources.len() > 15, "{sources:?}");
+    drop(claims);
 }

@@ -27,11 +27,12 @@ const AGENT: &str = concat!("windrose-check/", env!("CARGO_PKG_VERSION"));
 
 /// The host of the file; else the address, with the port where it is not the scheme's own.
 pub(super) fn authority(question: &Question, to: SocketAddr) -> String {
-    match question.ask.host.as_str() {
-        "" if matches!(to.port(), 80 | 443) && to.is_ipv4() => to.ip().to_string(),
-        "" if matches!(to.port(), 80 | 443) => format!("[{}]", to.ip()),
-        "" => to.to_string(),
-        host => host.to_owned(),
+    let own_port = if question.ask.tls { 443 } else { 80 };
+    match (question.ask.host.as_str(), to) {
+        ("", SocketAddr::V4(to)) if to.port() == own_port => to.ip().to_string(),
+        ("", SocketAddr::V6(to)) if to.port() == own_port => format!("[{}]", to.ip()),
+        ("", to) => to.to_string(),
+        (host, _) => host.to_owned(),
     }
 }
 
@@ -50,6 +51,11 @@ pub(super) async fn one(
         .map_err(|error| local(&error))?;
     let mut client = http1::Builder::new();
     client.max_headers(MOST_HEADERS).max_buf_size(MOST_HEAD);
+    // What clients put up with is no reason to take a server away from them.
+    client
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
     let shaken = client.handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) =
         shaken.map_err(|e| (fault(&e, "HTTP/1", Step::Response), None))?;
@@ -200,4 +206,44 @@ fn source<E: std::error::Error + 'static>(error: &hyper::Error) -> Option<&E> {
 /// The configuration's checks leave nothing that cannot be sent.
 fn local(error: &impl ToString) -> (Reason, Option<Response>) {
     (Reason::Local(error.to_string()), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::health::question::{Ask, At};
+    use crate::model::CheckProtocol;
+
+    fn authority_of(to: &str, tls: bool) -> String {
+        let to: SocketAddr = to.parse().expect("an address");
+        let ask = Ask {
+            protocol: if tls { CheckProtocol::Https } else { CheckProtocol::Http },
+            tls,
+            path: "/".into(),
+            host: String::new(),
+            send: String::new(),
+            expect: String::new(),
+            grpc_service: String::new(),
+            only_200: false,
+        };
+        let (interval, timeout) = (Duration::from_secs(5), Duration::from_secs(5));
+        let at = At::Address(to.ip());
+        authority(&Question { at, port: to.port(), ask, interval, timeout }, to)
+    }
+
+    /// RFC 9110, 7.2, and RFC 3986, 3.2.2
+    #[test]
+    fn without_a_host_the_address_stands_for_it_with_a_port_that_is_not_the_schemes_own() {
+        for (to, plain, inside_tls) in [
+            ("192.0.2.1:80", "192.0.2.1", "192.0.2.1:80"),
+            ("192.0.2.1:443", "192.0.2.1:443", "192.0.2.1"),
+            ("[2001:db8::1]:80", "[2001:db8::1]", "[2001:db8::1]:80"),
+            ("[2001:db8::1]:443", "[2001:db8::1]:443", "[2001:db8::1]"),
+            ("[2001:db8::1]:8080", "[2001:db8::1]:8080", "[2001:db8::1]:8080"),
+        ] {
+            assert_eq!((&*authority_of(to, false), &*authority_of(to, true)), (plain, inside_tls));
+        }
+    }
 }

@@ -4,10 +4,11 @@
 //!
 //! - It sends and receives LACP only inside the bursts of its user, and gives the other end up when
 //!   it is not polled for 100 ms: see [`TxQueue::poll`](crate::TxQueue::poll).
+//! - It gives members their MTU when it starts, and refuses to before.
 //! - It learns of a cut link from its members' drivers. Those on interfaces of the kernel say that
 //!   a link is always up, so that [`Port::tend`] has to look.
 
-use crate::device::{Device, interface_is_up};
+use crate::device::{Device, interface_is_up, interface_mtu, set_interface_mtu};
 use crate::error::code;
 use crate::log::Mark;
 use crate::port::{Open, PortConfig, attach, c_string};
@@ -61,10 +62,19 @@ impl Port {
         config: &PortConfig,
     ) -> Result<Self, Error> {
         let members = members.iter().map(|member| take_in(eal, member, config));
-        let (members, mtus_set): (Vec<_>, Vec<_>) =
-            members.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        let bond = create(name, mode, members)?;
-        Self::set_up(bond, mtus_set.iter().all(|set| *set), pool, config)
+        let bond = create(name, mode, members.collect::<Result<_, _>>()?)?;
+        let interfaces = bond.members.iter().filter_map(|member| member.interface.clone());
+        let before: Vec<_> = interfaces.map(|name| (interface_mtu(&name), name)).collect();
+        // Members are configured when the bond starts, and get the bond's MTU then: before that
+        // DPDK refuses to set any.
+        let port = Self::set_up(bond, true, pool, config)?;
+        // An interface of the kernel is to keep its own.
+        for (mtu, name) in before {
+            if let Some(mtu) = mtu.filter(|mtu| interface_mtu(&name) != Some(*mtu)) {
+                let _ = set_interface_mtu(&name, mtu);
+            }
+        }
+        Ok(port)
     }
 
     /// How the bond is; `None`: it is none.
@@ -98,12 +108,12 @@ impl Port {
     }
 }
 
-/// Attaches a member; also whether its MTU needs no setting.
-fn take_in(eal: &Eal, member: &str, config: &PortConfig) -> Result<(Open, bool), Error> {
+/// Attaches a member.
+fn take_in(eal: &Eal, member: &str, config: &PortConfig) -> Result<Open, Error> {
     let device = Device::parse(member)?;
     device.check()?;
-    let mtu_is_set = device.check_mtu(config.mtu)?;
-    Ok((attach(eal, &device, config)?, mtu_is_set))
+    device.check_mtu(config.mtu)?;
+    attach(eal, &device, config)
 }
 
 fn create(name: &str, mode: BondMode, members: Vec<Open>) -> Result<Open, Error> {

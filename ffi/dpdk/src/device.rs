@@ -229,10 +229,17 @@ fn interface_exists(name: &str) -> bool {
 }
 
 /// Asks the kernel, for the same reason.
-fn interface_mtu(name: &str) -> Option<u32> {
+pub(crate) fn interface_mtu(name: &str) -> Option<u32> {
     let answer = ask(name, libc::SIOCGIFMTU)?;
     // SAFETY: SIOCGIFMTU has written this integer.
     Some(unsafe { answer.ifr_ifru.ifru_mtu } as u32)
+}
+
+/// Gives an interface of the kernel an MTU; `None` if it refuses.
+pub(crate) fn set_interface_mtu(name: &str, mtu: u32) -> Option<()> {
+    let mut about = named(name);
+    about.ifr_ifru.ifru_mtu = mtu as libc::c_int;
+    request(&UnixDatagram::unbound().ok()?, &mut about, libc::SIOCSIFMTU)
 }
 
 /// Whether an interface of the kernel is there, set up, and has a carrier.
@@ -264,15 +271,26 @@ fn ask(name: &str, request: libc::Ioctl) -> Option<libc::ifreq> {
     ask_by(&UnixDatagram::unbound().ok()?, name, request)
 }
 
-fn ask_by(socket: &impl AsRawFd, name: &str, request: libc::Ioctl) -> Option<libc::ifreq> {
+fn ask_by(socket: &impl AsRawFd, name: &str, what: libc::Ioctl) -> Option<libc::ifreq> {
+    let mut about = named(name);
+    request(socket, &mut about, what)?;
+    Some(about)
+}
+
+/// What a request about an interface begins with.
+fn named(name: &str) -> libc::ifreq {
     // SAFETY: integers and bytes, all of which may be zero.
     let mut about: libc::ifreq = unsafe { std::mem::zeroed() };
     let place = about.ifr_name.iter_mut().zip(name.bytes()).take(libc::IFNAMSIZ - 1);
     place.for_each(|(to, byte)| *to = byte as libc::c_char);
+    about
+}
+
+fn request(socket: &impl AsRawFd, about: &mut libc::ifreq, what: libc::Ioctl) -> Option<()> {
     // SAFETY: the socket is open; the requests that are made here read the name, which ends in a
-    // zero, and write within the structure.
-    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut about) };
-    (rc == 0).then_some(about)
+    // zero, and read and write within the structure.
+    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), what, std::ptr::from_mut(about)) };
+    (rc == 0).then_some(())
 }
 
 #[cfg(test)]

@@ -243,11 +243,23 @@ impl Open {
                 Device::parse(&device).map(|d| d.more_queues(workers, max)).unwrap_or_default();
             return Err(Error::TooFewQueues { device, max, workers, cure });
         }
-        let conf = device_conf(info, config);
+        let mut conf = device_conf(info, config);
+        if self.mode.is_some() {
+            conf.rxmode.mtu = self.mtu_of_members(info, config.mtu);
+        }
         // SAFETY: the port is attached and stopped; the configuration is copied.
         let rc =
             unsafe { dpdk_sys::rte_eth_dev_configure(self.id, workers, workers, &raw const conf) };
         self.check(rc, &format!("configure {workers} queue pairs"))
+    }
+
+    /// A bond's, for its members. Drivers on interfaces of the kernel say that they take no large
+    /// frames, and take what the interface takes.
+    fn mtu_of_members(&self, info: &rte_eth_dev_info, mtu: u16) -> u32 {
+        const LINK: u32 = 18;
+        let of_kernel = self.members.iter().any(|member| member.interface.is_some());
+        let most = if of_kernel { info.max_rx_pktlen.saturating_sub(LINK) } else { u32::MAX };
+        u32::from(mtu).min(most)
     }
 
     /// Devices without an MTU of their own (captures, memory) take any.

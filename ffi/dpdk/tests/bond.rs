@@ -89,13 +89,55 @@ fn one_member_carries_traffic_until_it_is_cut_and_lacp_finds_its_partner() {
         ip(&format!("link set {a} up"));
         ip(&format!("link set {b} up"));
     }
+    for (f, peer) in [("f0", "g0"), ("f1", "g1")] {
+        ip(&format!("link add {f} mtu 1600 type veth peer name {peer}"));
+        ip(&format!("link set {peer} mtu 1600 up"));
+        ip(&format!("link set {f} up"));
+    }
     let eal = Eal::start(&EalConfig { memory: 192, ..EalConfig::default() }).expect("DPDK starts");
     let pool = PoolConfig { buffers: 16_383, ..PoolConfig::default() };
     let pool = Mempool::new(&eal, "bonds", &pool).expect("there is memory");
     active_backup(&eal, &pool);
     lacp(&eal, &pool);
+    members_have_the_mtu_of_their_bond(&eal, &pool);
+    with_lacp_every_member_has_the_bonds_address(&eal, &pool);
 }
 
+fn shown(interface: &str) -> String {
+    let output = std::process::Command::new("ip").args(["link", "show", interface]).output();
+    String::from_utf8_lossy(&output.expect("iproute2").stdout).into_owned()
+}
+
+/// DPDK gives members the bond's; interfaces of the kernel keep what the operator gave them.
+fn members_have_the_mtu_of_their_bond(eal: &Eal, pool: &Mempool) {
+    for (mtu, members, theirs) in [
+        (1400, ["net_tap2,iface=e0", "net_tap3,iface=e1"], 1400),
+        (1600, ["net_af_packet8,iface=f0", "net_af_packet9,iface=f1"], 1600),
+        (1400, ["net_af_packet10,iface=g0", "net_af_packet11,iface=g1"], 1600),
+    ] {
+        let config = PortConfig { mtu, ..PortConfig::default() };
+        let (name, over) = (format!("mtu-{theirs}-{mtu}"), members.map(str::to_owned));
+        let bond = Port::open_bond(eal, &name, BondMode::BalanceXor, &over, pool, &config)
+            .unwrap_or_else(|e| panic!("{e}"));
+        for member in bond.bond().expect("a bond").members {
+            let interface = member.device.split('=').next_back().expect("a name").to_owned();
+            let shown = shown(&interface);
+            assert!(shown.contains(&format!("mtu {theirs} ")), "{shown}");
+        }
+    }
+}
+
+/// Cards drop what is for another address, and the other end sends to the bond's on every link.
+fn with_lacp_every_member_has_the_bonds_address(eal: &Eal, pool: &Mempool) {
+    let members = ["net_tap0,iface=h0", "net_tap1,iface=h1"].map(str::to_owned);
+    let config = PortConfig::default();
+    let bond = Port::open_bond(eal, "lacp-c", BondMode::Lacp, &members, pool, &config)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let own = bond.mac().expect("an address").map(|byte| format!("{byte:02x}")).join(":");
+    for interface in ["h0", "h1"] {
+        assert!(shown(interface).contains(&own), "{own}: {}", shown(interface));
+    }
+}
 fn active_backup(eal: &Eal, pool: &Mempool) {
     let mut here = bond(eal, pool, "here", BondMode::ActiveBackup, 0, ["a0", "a1"]);
     let mut there = bond(eal, pool, "there", BondMode::ActiveBackup, 2, ["b0", "b1"]);

@@ -9,6 +9,7 @@ use testbed::cleanup::Directory;
 use testbed::config::Config;
 use testbed::process::binary;
 use testbed::topology::{Arms, Topology};
+use testbed::trunk::Switch;
 use testbed::{Error, Result};
 
 fn doctor(topology: &Topology, config: &Config) -> Result<(i32, String)> {
@@ -92,5 +93,76 @@ fn ports_of_one_wire_are_looked_at_like_any_others() -> Result<()> {
     let (code, said) = doctor(&topology, &config)?;
     assert!(code == 1 && said.contains("ip link set trunk0 mtu"), "{said}");
     appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+/// Every kind of fault that a member can have; each is told once, though the bond is two ports.
+#[test]
+fn faults_of_a_bonds_members_are_found_once_each_with_cures_that_cure_them() -> Result<()> {
+    let topology = Topology::bonded(Arms::Trunk, [1500, 1600], Switch::Lag)?;
+    let mut config = Config::bonded(&topology, "balance-xor");
+    let wires = ["trunk0", "trunk1"];
+    let sees = |what: &str, cure: &str, config: &Config| -> Result<()> {
+        let (code, said) = doctor(&topology, config)?;
+        let lines = said.lines().filter(|line| line.contains(what)).count();
+        assert!(code == 1 && lines == 1, "{what}: {lines} times in {said}");
+        assert!(said.contains(&format!("cure: {cure}")), "{cure}: {said}");
+        Ok(())
+    };
+    for wire in wires {
+        let cure = format!("ethtool -K {wire} rx off tx off tso off gso off gro off");
+        sees(&format!("ports front, back (bond0): {wire} joins"), &cure, &config)?;
+        topology.appliance.run(&cure)?;
+    }
+    assert_eq!(doctor(&topology, &config)?.0, 0);
+
+    // What is done, what is said of it, and the command that helps, or what it begins with.
+    let faults = [
+        (
+            "ip link set trunk1 down",
+            "warning: ports front, back (bond0): interface trunk1 is down",
+            "ip link set trunk1 up",
+        ),
+        (
+            "ip link set trunk1 mtu 1500",
+            "mtu = 1600, but interface trunk1 has 1500",
+            "ip link set trunk1 mtu 1600",
+        ),
+        (
+            "ip address add 192.0.2.77/24 dev trunk1",
+            "member trunk1 has 192.0.2.77 of its own",
+            "ip address flush dev trunk1 scope global",
+        ),
+        (
+            "ip link set trunk1 master kernels",
+            "kernels of the kernel is on top of trunk1",
+            "ip link set trunk1 nomaster",
+        ),
+    ];
+    topology.appliance.ip("link add kernels type bridge")?;
+    for (fault, what, cure) in faults {
+        topology.appliance.run(fault)?;
+        sees(what, cure, &config)?;
+        topology.appliance.run(cure)?;
+        let (code, said) = doctor(&topology, &config)?;
+        assert_eq!(code, 0, "{fault}: {said}");
+    }
+    topology.appliance.ip("link del kernels")?;
+
+    topology.appliance.run("ethtool -s trunk1 speed 100 duplex full")?;
+    topology.appliance.run("ethtool -s trunk0 speed 1000 duplex full")?;
+    sees("not equally fast (Mbit/s): trunk0 1000, trunk1 100", "members of one speed", &config)?;
+    config.bond = Some("active-backup");
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!(code, 0, "there it does not matter: {said}");
+
+    let appliance = Appliance::start(&topology, &config)?;
+    let (code, said) = doctor(&topology, &config)?;
+    assert_eq!((code, &*said), (0, "nothing is wrong; windrose is running\n"));
+    appliance.stop(Signal::TERM)?;
+
+    topology.appliance.ip("link set trunk1 down")?;
+    topology.appliance.ip("link set trunk1 name other1")?;
+    sees("there is no interface trunk1", "name one that there is: ", &config)?;
     Ok(())
 }

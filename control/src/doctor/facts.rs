@@ -13,7 +13,8 @@ pub const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub struct Facts {
     /// Whether a windrose of this network namespace has one of the devices.
     pub running: bool,
-    /// The ports' devices, in the order of the file.
+    /// Every device that DPDK drives, a bond's members among them, in the order of
+    /// [`Config::devices`](crate::model::Config::devices).
     pub devices: Vec<Device>,
     /// The kernel's interfaces.
     pub interfaces: Vec<Interface>,
@@ -33,7 +34,7 @@ pub struct Facts {
     pub tun: Tun,
 }
 
-/// A port's device.
+/// A device that DPDK drives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// An interface of the kernel.
@@ -77,6 +78,12 @@ pub struct Interface {
     pub arp_ignore: u8,
     /// Whether it has IPv6.
     pub ipv6: bool,
+    /// Mbit/s; `None` where it does not know.
+    pub speed: Option<u32>,
+    /// Devices of the kernel on top of it: bridges and bonds that have it, its VLANs.
+    pub on_top: Vec<String>,
+    /// The one of them that has all that arrives.
+    pub master: Option<String>,
     /// Work that is left to the card or undone on arrival, of what makes frames differ from those
     /// on a wire; empty if none, or if it cannot be asked.
     pub offloads: Vec<String>,

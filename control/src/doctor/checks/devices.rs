@@ -1,9 +1,10 @@
 //! Whether the ports' devices are there and ready.
 
+use super::driven::{self, Driven};
 use super::{error, warning};
 use crate::doctor::Finding;
 use crate::doctor::facts::{Device, Facts};
-use crate::model::{Config, Port};
+use crate::model::Config;
 
 /// Kernel drivers under which DPDK takes a card.
 const DPDK_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
@@ -11,52 +12,54 @@ const DPDK_DRIVERS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 const BESIDE: [&str; 3] = ["mlx5_core", "mlx4_core", "mana"];
 
 pub(super) fn device(config: &Config, facts: &Facts) -> Vec<Finding> {
-    let ports = config.ports.iter().zip(&facts.devices);
-    ports.flat_map(|(port, device)| one(port, device, facts)).collect()
+    let all = driven::all(config, facts);
+    all.iter().flat_map(|driven| one(driven, driven.is_spare(&all, facts), facts)).collect()
 }
 
-fn one(port: &Port, device: &Device, facts: &Facts) -> Vec<Finding> {
-    match device {
+fn one(driven: &Driven<'_>, spare: bool, facts: &Facts) -> Vec<Finding> {
+    match driven.device {
         Device::Virtual => Vec::new(),
         Device::Unreadable(why) => vec![error(
             "device",
-            format!("port {}: {why}", port.name),
+            format!("{}: {why}", driven.whose()),
             "give a PCI address (0000:01:00.0) or net_af_packet0,iface=NAME".into(),
         )],
-        Device::Interface { name, .. } => interface(port, name, facts),
+        Device::Interface { name, .. } => interface(driven, name, spare, facts),
         Device::Pci { address, present, driver } => {
-            card(port, address, *present, driver.as_deref()).into_iter().collect()
+            card(&driven.whose(), address, *present, driver.as_deref()).into_iter().collect()
         }
     }
 }
 
-fn interface(port: &Port, name: &str, facts: &Facts) -> Vec<Finding> {
+fn interface(driven: &Driven<'_>, name: &str, spare: bool, facts: &Facts) -> Vec<Finding> {
+    let whose = driven.whose();
     let Some(interface) = facts.interface(name) else {
-        let what = format!("port {}: there is no interface {name}", port.name);
+        let what = format!("{whose}: there is no interface {name}");
         let there: Vec<_> = facts.interfaces.iter().map(|i| i.name.as_str()).collect();
         let cure = format!("name one that there is: {}", there.join(", "));
         return vec![error("device", what, cure)];
     };
     let mut findings = Vec::new();
     if !interface.up {
-        let what = format!("port {}: interface {name} is down", port.name);
-        findings.push(error("device", what, format!("ip link set {name} up")));
+        let what = format!("{whose}: interface {name} is down");
+        let finding = if spare { warning } else { error };
+        findings.push(finding("device", what, format!("ip link set {name} up")));
     } else if !interface.carrier {
-        let what = format!("port {}: interface {name} has no carrier", port.name);
+        let what = format!("{whose}: interface {name} has no carrier");
         findings.push(warning("device", what, "look at the cable, or the other end".into()));
     }
-    if interface.mtu < port.mtu.into() {
-        let (has, mtu) = (interface.mtu, port.mtu);
-        let what = format!("port {}: mtu = {mtu}, but interface {name} has {has}", port.name);
+    if interface.mtu < driven.mtu.into() {
+        let (has, mtu) = (interface.mtu, driven.mtu);
+        let what = format!("{whose}: mtu = {mtu}, but interface {name} has {has}");
         let cure = format!("ip link set {name} mtu {mtu}, or mtu = {has}");
         findings.push(error("mtu", what, cure));
     }
     findings
 }
 
-fn card(port: &Port, address: &str, present: bool, driver: Option<&str>) -> Option<Finding> {
+fn card(whose: &str, address: &str, present: bool, driver: Option<&str>) -> Option<Finding> {
     if !present {
-        let what = format!("port {}: there is no PCI device {address}", port.name);
+        let what = format!("{whose}: there is no PCI device {address}");
         return Some(error("device", what, "lspci -D lists those that there are".into()));
     }
     let driver = match driver {
@@ -64,7 +67,7 @@ fn card(port: &Port, address: &str, present: bool, driver: Option<&str>) -> Opti
         Some(driver) => format!("the kernel's driver {driver} has it"),
         None => "no driver has it".into(),
     };
-    let what = format!("port {}: DPDK cannot take {address}: {driver}", port.name);
+    let what = format!("{whose}: DPDK cannot take {address}: {driver}");
     let cure = format!("modprobe vfio-pci; dpdk-devbind.py --bind=vfio-pci {address}");
     Some(error("device", what, cure))
 }

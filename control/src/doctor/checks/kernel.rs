@@ -1,42 +1,34 @@
 //! Where the kernel gets in the way.
 
-use std::net::IpAddr;
-
+use super::driven::{self, Driven};
 use super::{error, warning};
 use crate::doctor::Finding;
-use crate::doctor::facts::{Device, FAR, Facts, Interface};
+use crate::doctor::facts::{FAR, Facts, Interface};
 use crate::model::{Config, Port};
 use crate::netlink::Verdict;
 
 /// The kernel under a `net_af_packet` port sees the same packets, and would answer them too.
 pub(super) fn answers(config: &Config, facts: &Facts) -> Vec<Finding> {
-    let ports = config.ports.iter().zip(&facts.devices);
-    let shared = ports.filter_map(|(port, device)| match device {
-        Device::Interface { name, shared: true } => Some((port, facts.interface(name)?)),
-        _ => None,
-    });
-    shared.flat_map(|(port, interface)| under(port, interface, facts.running)).collect()
+    let all = driven::all(config, facts);
+    let shared = all.iter().filter_map(|driven| Some((driven, driven.shared(facts)?)));
+    shared.flat_map(|(driven, interface)| under(driven, interface, facts.running)).collect()
 }
 
 /// Whether Windrose sets what makes the kernel quiet by itself, at its start (decision 11).
-fn will_be_quiet(port: &Port, interface: &Interface, running: bool) -> bool {
-    let link_local = |address: &IpAddr| match address {
-        IpAddr::V4(_) => false,
-        IpAddr::V6(six) => six.is_unicast_link_local(),
-    };
-    !running && !port.host_interface.is_empty() && interface.addresses.iter().all(link_local)
+fn will_be_quiet(driven: &Driven<'_>, interface: &Interface, running: bool) -> bool {
+    !running && driven.has_host() && interface.addresses.iter().all(|a| super::is_link_local(*a))
 }
 
-fn under(port: &Port, interface: &Interface, running: bool) -> Vec<Finding> {
+fn under(driven: &Driven<'_>, interface: &Interface, running: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if !will_be_quiet(port, interface, running) {
-        findings.extend(loud(port, interface));
+    if !will_be_quiet(driven, interface, running) {
+        findings.extend(loud(&driven.whose(), interface));
     }
-    findings.extend(offloads(port, interface));
+    findings.extend(offloads(&driven.whose(), interface));
     findings
 }
 
-fn loud(port: &Port, interface: &Interface) -> Option<Finding> {
+fn loud(whose: &str, interface: &Interface) -> Option<Finding> {
     let name = &interface.name;
     let mut settings = Vec::new();
     if interface.arp_ignore < 8 {
@@ -52,24 +44,45 @@ fn loud(port: &Port, interface: &Interface) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "port {}: the kernel sees the packets of {name} too, and would answer some: duplicates",
-        port.name
+        "{whose}: the kernel sees the packets of {name} too, and would answer some: duplicates"
     );
     Some(warning("answers-too", what, format!("sysctl -w {}", settings.join(" "))))
 }
 
-fn offloads(port: &Port, interface: &Interface) -> Option<Finding> {
+fn offloads(whose: &str, interface: &Interface) -> Option<Finding> {
     if interface.offloads.is_empty() {
         return None;
     }
     let name = &interface.name;
     let what = format!(
-        "port {}: {name} joins segments or leaves checksums out ({}): such frames are dropped or sent broken",
-        port.name,
+        "{whose}: {name} joins segments or leaves checksums out ({}): such frames are dropped or sent broken",
         interface.offloads.join(", ")
     );
     let cure = format!("ethtool -K {name} rx off tx off tso off gso off gro off");
     Some(error("offloads", what, cure))
+}
+
+/// What the kernel has made on top of an interface gets all of its packets, too, whatever the
+/// interface's own settings are.
+pub(super) fn in_use(config: &Config, facts: &Facts) -> Vec<Finding> {
+    let all = driven::all(config, facts);
+    let shared = all.iter().filter_map(|driven| Some((driven.whose(), driven.shared(facts)?)));
+    let used = shared.flat_map(|(whose, interface)| {
+        interface.on_top.iter().map(move |top| in_use_by(&whose, interface, top))
+    });
+    used.collect()
+}
+
+fn in_use_by(whose: &str, interface: &Interface, top: &str) -> Finding {
+    let name = &interface.name;
+    let what = format!(
+        "{whose}: {top} of the kernel is on top of {name}: it gets the same packets, and forwards or answers them a second time"
+    );
+    let cure = match interface.master.as_deref() == Some(top) {
+        true => format!("ip link set {name} nomaster"),
+        false => format!("ip link del {top}"),
+    };
+    warning("in-use", what, cure)
 }
 
 /// A strict check of sources drops what comes in by a host interface from where another one leads.

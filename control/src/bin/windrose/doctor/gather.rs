@@ -6,7 +6,7 @@ use std::path::Path;
 
 use control::config::Environment;
 use control::doctor::facts::{Device, FAR, Facts, Tun};
-use control::model::Config;
+use control::model::{Config, DeviceUse};
 use control::netlink;
 use dpdk::device;
 use dpdk::hugepages::Free;
@@ -23,14 +23,12 @@ pub(super) fn facts(config: &Config) -> io::Result<Facts> {
     let routes = backends.clone().chain([FAR]).map(|to| (to, network.route(to)));
     let gateways = config.ports.iter().flat_map(|port| port.gateways.clone());
     let asked: Vec<IpAddr> = backends.chain(gateways).collect();
+    let driven: Vec<_> = config.devices().iter().flat_map(DeviceUse::driven).collect();
     let behind = |port| asked.iter().map(move |address| (port, *address));
     let known = |whom: (usize, IpAddr)| Some((whom, network.neighbour(whom.0, whom.1)?));
     Ok(Facts {
-        running: config
-            .ports
-            .iter()
-            .any(|port| Claim::of(&port.device).is_err_and(|e| e.is_taken())),
-        devices: config.ports.iter().map(|port| device(&port.device)).collect(),
+        running: driven.iter().any(|device| Claim::of(device).is_err_and(|e| e.is_taken())),
+        devices: driven.iter().map(|text| device(text)).collect(),
         interfaces: interfaces::all()?,
         routes: routes.collect(),
         neighbours: (0..config.ports.len()).flat_map(behind).filter_map(known).collect(),

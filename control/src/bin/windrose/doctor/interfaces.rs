@@ -53,8 +53,24 @@ fn one(name: &str, flags: InterfaceFlags) -> Interface {
         rp_filter: in_effect("rp_filter") as u8,
         arp_ignore: in_effect("arp_ignore") as u8,
         ipv6: number(&format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6")) == Some(0),
+        // -1 and 0: it does not know.
+        speed: class("speed").filter(|speed| *speed > 0),
+        on_top: on_top(name),
+        master: link(name, "master"),
         offloads: offloads(name),
     }
+}
+
+/// What the kernel has made on top of an interface, a bond or a bridge among it.
+fn on_top(name: &str) -> Vec<String> {
+    let files = fs::read_dir(format!("/sys/class/net/{name}")).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter_map(|file| file.strip_prefix("upper_").map(str::to_owned)).collect()
+}
+
+fn link(name: &str, file: &str) -> Option<String> {
+    let to = fs::read_link(format!("/sys/class/net/{name}/{file}")).ok()?;
+    Some(to.file_name()?.to_string_lossy().into_owned())
 }
 
 fn number(path: &str) -> Option<u32> {

@@ -7,7 +7,7 @@ set -euo pipefail
 
 build=(build-essential pkg-config libdpdk-dev libclang-14-dev)
 run=(dpdk nginx-light bird2 iproute2 ethtool iputils-ping util-linux curl tshark nftables systemd xz-utils
-    procps python3-yaml qemu-system-x86)
+    procps python3-yaml qemu-system-x86 ansible-core netplan.io)
 pages=512 # of 2 MB
 
 if ! command -v cargo >/dev/null; then

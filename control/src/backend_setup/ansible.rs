@@ -60,13 +60,16 @@ pub fn up(setup: &Setup) -> String {
 
       [Install]
       WantedBy=multi-user.target
+  register: windrose_unit
 
+# With --check a unit that is not there yet cannot be asked for.
 - name: Set up now and at every boot
   ansible.builtin.systemd:
     name: {unit}.service
     daemon_reload: true
     enabled: true
     state: started
+  when: not ansible_check_mode or windrose_unit is not changed
 "#,
         up = indented(&sh::up(setup)),
         undo = indented(&sh::undo(setup)),

@@ -91,7 +91,38 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ),
     (
         "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"eth1\"]",
-        &["\"eth1\": not a device", "a PCI address"],
+        &["\"eth1\": not a device", "\"net_af_packet0,iface=eth1\""],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"eth1\"",
+        &["\"eth1\": not a device of DPDK, nor a bond", "\"net_af_packet0,iface=eth1\""],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"0000:01:00.0\"\nbond = \"lacp\"\nmembers = [\"0000:01:00.1\", \"0000:01:00.2\"]",
+        &["not a name for a bond", "with members, device is a name for the bond"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_af_packet0,iface=eth1\", \"net_af_packet0,iface=eth2\"]",
+        &["has the same name in DPDK, net_af_packet0", "net_af_packet0, net_af_packet1"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_af_packet0,iface=eth1\"\nvlan = 1\n[[port]]\nname = \"b\"\ndevice = \"net_af_packet1,iface=eth1\"\nvlan = 2",
+        &[
+            "\"net_af_packet0,iface=eth1\" is on the same interface",
+            "the same device, to the letter",
+        ],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"0000:01:00.0\"\n[[port]]\nname = \"b\"\ndevice = \"01:00.0,rx=1\"",
+        &["has the same name in DPDK, 0000:01:00.0", "each card once"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"0000:01:00.0\", \"net_af_packet0,iface=eth1\"]",
+        &["not driven as the first member is", "\"active-backup\" takes both"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"bond0\"\nvlan = 1\nbond = \"lacp\"\nmembers = [\"net_null0\", \"net_null1\"]\n[[port]]\nname = \"b\"\ndevice = \"bond0\"\nvlan = 2\nbond = \"lacp\"\nmembers = [\"net_null2\", \"net_null3\"]",
+        &["another port gives the members of this bond", "give them once"],
     ),
     (
         "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n[[port]]\nname = \"b\"\ndevice = \"bond0\"\nbond = \"lacp\"\nmembers = [\"net_null0\", \"net_null1\"]",
@@ -101,18 +132,21 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
         "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nannounce_vips = \"sometimes\"",
         &["\"always\", \"while-eligible\", \"never\""],
     ),
-    ("[[port]]\nname = \"a/b\"\ndevice = \"x\"", &["'/' may not stand in a name"]),
+    ("[[port]]\nname = \"a/b\"\ndevice = \"net_null0\"", &["'/' may not stand in a name"]),
     (
-        "[[port]]\nname = \"a\"\ndevice = \"x\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]",
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nmtu = 1000\naddresses = [\"2001:db8::1/64\"]",
         &["1280"],
     ),
     (
-        "[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.0/24\"]",
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\naddresses = [\"10.0.0.0/24\"]",
         &["the prefix itself"],
     ),
-    ("[[port]]\nname = \"a\"\ndevice = \"x\"\ngateways = [\"10.0.0.1\"]", &["no IPv4 address"]),
     (
-        "[[port]]\nname = \"a\"\ndevice = \"x\"\naddresses = [\"10.0.0.2/24\"]\ngateways = [\"10.0.0.255\"]",
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\ngateways = [\"10.0.0.1\"]",
+        &["no IPv4 address"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\naddresses = [\"10.0.0.2/24\"]\ngateways = [\"10.0.0.255\"]",
         &["the prefix's broadcast address", "10.0.0.0/24"],
     ),
     ("[[service]]\nname = \"s\"\nprofile = \"gcp-proxy\"", &["not served", "\"native\""]),

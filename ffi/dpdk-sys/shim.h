@@ -78,6 +78,8 @@ int shim_bond_add(uint16_t bond, uint16_t member);
 int shim_bond_prefer(uint16_t bond, uint16_t member);
 int shim_bond_preferred(uint16_t bond);
 int shim_bond_active(uint16_t bond, uint16_t *members, uint16_t room);
+int shim_bond_lacp_fast(uint16_t bond);
+int shim_bond_lacp_ask(uint16_t member, uint16_t queue);
 int shim_bond_lacp_state(uint16_t bond, uint16_t member, struct shim_lacp *state);
 
 #endif

@@ -43,6 +43,8 @@ pub struct Config {
     pub ports: Vec<Port>,
     /// How the appliance is connected.
     pub arms: Arms,
+    /// `bond` of the one device, whose members are its two wires.
+    pub bond: Option<&'static str>,
 }
 
 impl Config {
@@ -62,7 +64,14 @@ impl Config {
             idle: "600s",
             ports: topology.ports.clone(),
             arms: topology.arms,
+            bond: None,
         }
+    }
+
+    /// For a topology whose one arm or trunk is two wires.
+    pub fn bonded(topology: &Topology, bond: &'static str) -> Self {
+        // Each member's buffers are a queue's.
+        Self { bond: Some(bond), memory: "256M", ..Self::new(topology) }
     }
 
     /// The same with another encapsulation.
@@ -102,11 +111,32 @@ impl Config {
         writeln!(f, "\n[[port]]\nname = \"{}\"", port.name)?;
         let mut ports = self.ports.iter();
         let first = ports.position(|p| p.interface == port.interface).unwrap_or(index);
-        writeln!(f, "device = \"{}\"\nvlan = {}", self.device(first, port.interface), port.vlan)?;
+        self.device_of(f, index, first, port.interface)?;
+        writeln!(f, "vlan = {}", port.vlan)?;
         writeln!(f, "addresses = {:?}", port.addresses)?;
         writeln!(f, "mtu = {}\nfragment_oversize = {}", port.mtu, self.fragment_oversize)?;
         writeln!(f, "host_interface = \"wr-{}\"", port.name)?;
         writeln!(f, "neighbours = {{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The port that is the `first` of its device says what a bond is made of.
+    fn device_of(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        index: usize,
+        first: usize,
+        interface: &str,
+    ) -> fmt::Result {
+        let Some(bond) = self.bond else {
+            return writeln!(f, "device = \"{}\"", self.device(first, interface));
+        };
+        writeln!(f, "device = \"bond0\"")?;
+        if index != first {
+            return Ok(());
+        }
+        let wire = interface.trim_end_matches('0');
+        let members = [0, 1].map(|place| self.device(place, &format!("{wire}{place}")));
+        writeln!(f, "bond = \"{bond}\"\nmembers = {members:?}")
     }
 
     /// One service per family of the backends' addresses, and a rule per family of the VIP.

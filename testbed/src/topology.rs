@@ -9,6 +9,8 @@
 //!
 //! A trunk: the same, but the appliance has one wire with a VLAN for each side.
 //!
+//! Bonded: one or two arms, of several wires to one switch.
+//!
 //! One arm: everybody on one bridge, the appliance with one port.
 //!
 //! ```text
@@ -17,21 +19,24 @@
 //! ```
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::address::{self, BACK, BACKENDS, CLIENT, FRONT, Family, RETURN, VIP_PREFIX};
 use crate::backend::Backend;
 use crate::cleanup::{self, Turn};
 use crate::error::Result;
 use crate::netns::{Namespace, wire};
-use crate::trunk;
+use crate::trunk::{self, Switch, Wires};
 
 /// What clients and the Internet carry.
 const MTU: u16 = 1500;
 /// Behind the appliance: room for the largest outer header (IPv6 and GUE, 52 bytes).
 const TUNNEL_MTU: u16 = 1600;
 
-/// The wire of a trunk, and its VLANs.
-const TRUNK: &str = "trunk0";
+/// The wires of a trunk, and its VLANs.
+const TRUNK: [&str; 2] = ["trunk0", "trunk1"];
+/// The wires of one arm, if it has several.
+const ARM: [&str; 2] = ["lb0", "lb1"];
 const FRONT_VLAN: u16 = 10;
 const BACK_VLAN: u16 = 20;
 
@@ -79,6 +84,9 @@ pub struct Topology {
     /// The switches: a bridge for the backends' segment, one for the returns'.
     pub fabric: Namespace,
     mtus: [u16; 2],
+    /// What its one arm or its trunk is made of, if it is several wires.
+    switch: Option<Switch>,
+    wires: Option<Arc<Wires>>,
     _turn: Turn,
 }
 
@@ -90,6 +98,16 @@ impl Topology {
 
     /// The same, with other MTUs: the clients', and that behind the appliance.
     pub fn with_mtus(arms: Arms, mtus: [u16; 2]) -> Result<Self> {
+        Self::build(arms, mtus, None)
+    }
+
+    /// The same with two wires to one switch, for a bond: of one arm `lb0` and `lb1`, of a trunk
+    /// `trunk0` and `trunk1`.
+    pub fn bonded(arms: Arms, mtus: [u16; 2], switch: Switch) -> Result<Self> {
+        Self::build(arms, mtus, Some(switch))
+    }
+
+    fn build(arms: Arms, mtus: [u16; 2], switch: Option<Switch>) -> Result<Self> {
         let turn = Turn::take()?;
         cleanup::prepare();
         let mut topology = Self {
@@ -100,6 +118,8 @@ impl Topology {
             ports: Vec::new(),
             arms,
             mtus,
+            switch,
+            wires: None,
             _turn: turn,
         };
         topology.switches()?;
@@ -170,19 +190,19 @@ impl Topology {
         self.fabric.ip(&format!("link set {port} master backs")).map(drop)
     }
 
-    fn client(&self) -> Result<()> {
+    fn client(&mut self) -> Result<()> {
+        host_settings(&self.client)?;
+        if self.arms == Arms::Trunk {
+            self.trunk()?;
+        }
         let client = &self.client;
-        host_settings(client)?;
         match self.arms {
             Arms::One => self.plug(client, "front0", "backs", self.mtus[0])?,
             Arms::Two => {
                 wire((client, "front0"), (&self.appliance, "lb0"), self.mtus[0])?;
                 self.past_the_appliance(client)?;
             }
-            Arms::Trunk => {
-                self.trunk(client)?;
-                self.past_the_appliance(client)?;
-            }
+            Arms::Trunk => self.past_the_appliance(client)?,
         }
         assign(client, "front0", CLIENT)?;
         for family in Family::BOTH {
@@ -199,22 +219,54 @@ impl Topology {
         assign(client, "return1", RETURN)
     }
 
-    /// The one wire and its two VLANs: the client's, and the backends' bridge.
-    fn trunk(&self, client: &Namespace) -> Result<()> {
-        let sides = [(FRONT_VLAN, client, "front0"), (BACK_VLAN, &self.fabric, "trunk-back")];
-        trunk::start((&self.appliance, TRUNK), &sides)?;
-        for (namespace, interface, mtu) in [
-            (&self.appliance, TRUNK, self.mtus[1]),
-            (client, "front0", self.mtus[0]),
-            (&self.fabric, "trunk-back", self.mtus[1]),
-        ] {
-            namespace.ip(&format!("link set {interface} mtu {mtu} up"))?;
-        }
-        self.fabric.ip("link set trunk-back master backs").map(drop)
+    /// The one link and its two VLANs: the client's, and the backends' bridge.
+    fn trunk(&mut self) -> Result<()> {
+        let sides = [(FRONT_VLAN, &self.client, "front0"), (BACK_VLAN, &self.fabric, "trunk-back")];
+        let wires = self.start_wires(&TRUNK, &sides)?;
+        self.wires = Some(wires);
+        let mtu = self.mtus[0];
+        self.client.ip(&format!("link set front0 mtu {mtu} up"))?;
+        self.join("trunk-back")
     }
 
-    fn appliance(&self) -> Result<()> {
+    /// The wires of one arm that is a bond.
+    fn arm(&mut self) -> Result<()> {
+        let wires = self.start_wires(&ARM, &[(0, &self.fabric, "arm")])?;
+        self.wires = Some(wires);
+        self.join("arm")
+    }
+
+    /// One wire, or two that are one link, with the appliance's ends up.
+    fn start_wires(&self, names: &[&str], sides: &[(u16, &Namespace, &str)]) -> Result<Arc<Wires>> {
+        let (count, switch) = self.switch.map_or((1, Switch::Flood), |switch| (2, switch));
+        let names = names.get(..count).unwrap_or(names);
+        let wires = trunk::start((&self.appliance, names), switch, sides)?;
+        for name in names {
+            self.appliance.ip(&format!("link set {name} mtu {} up", self.mtus[1]))?;
+        }
+        Ok(wires)
+    }
+
+    /// Puts a side of the wires on the backends' bridge.
+    fn join(&self, side: &str) -> Result<()> {
+        let mtu = self.mtus[1];
+        self.fabric.ip(&format!("link set {side} mtu {mtu} master backs up")).map(drop)
+    }
+
+    /// Cuts one of the wires of a bond, or mends it: both ends see it.
+    pub fn cut(&self, place: usize, cut: bool) -> Result<()> {
+        let names = if self.arms == Arms::Trunk { TRUNK } else { ARM };
+        if let (Some(wires), Some(name)) = (&self.wires, names.get(place)) {
+            wires.cut(place, cut);
+            let carrier = if cut { "off" } else { "on" };
+            self.appliance.ip(&format!("link set {name} carrier {carrier}"))?;
+        }
+        Ok(())
+    }
+
+    fn appliance(&mut self) -> Result<()> {
         match self.arms {
+            Arms::One if self.switch.is_some() => self.arm(),
             Arms::One => self.plug(&self.appliance, "lb0", "backs", self.mtus[1]),
             Arms::Two => self.plug(&self.appliance, "lb1", "backs", self.mtus[1]),
             Arms::Trunk => Ok(()),
@@ -261,7 +313,7 @@ impl Topology {
         Ok(match self.arms {
             Arms::One => vec![port("front", ("lb0", 0), FRONT, inside, neighbours)],
             Arms::Two => two(("lb0", 0), ("lb1", 0)),
-            Arms::Trunk => two((TRUNK, FRONT_VLAN), (TRUNK, BACK_VLAN)),
+            Arms::Trunk => two((TRUNK[0], FRONT_VLAN), (TRUNK[0], BACK_VLAN)),
         })
     }
 

@@ -1,6 +1,4 @@
-//! What ports are made of: VLANs of one wire (N-4), bonds, large MTUs.
-
-use std::time::{Duration, Instant};
+//! What ports are made of: VLANs of one wire (N-4), large MTUs. Bonds are in `bonds.rs`.
 
 use rustix::process::Signal;
 use testbed::address::{FRONT, Family, vip, vips};
@@ -48,67 +46,34 @@ fn a_port_of_another_vlan_hears_nothing_of_it_and_counts_it() -> Result<()> {
 }
 
 #[test]
-fn a_bond_goes_on_over_its_other_member_when_one_is_cut() -> Result<()> {
-    let topology = Topology::new(Arms::One)?;
-    topology.plug_again("lb1")?;
-    let config = Config::new(&topology).to_string().replace(
-        "device = \"net_af_packet0,iface=lb0,qpairs=1\"",
-        "device = \"bond0\"\nbond = \"active-backup\"\n\
-         members = [\"net_af_packet0,iface=lb0\", \"net_af_packet1,iface=lb1\"]",
-    );
-    let mut appliance = Appliance::start(&topology, &config)?;
-    let vip = vip(Family::V4, Family::V4);
-    ask(&topology.client, vip)?;
-    let mut open = Connection::open(&topology.client, vip)?;
-    let backend = open.who()?;
-
-    // The names that the testbed gives the switch's ends of `lb0` and `lb1`.
-    for (cut, goes_on_over) in
-        [("appliance0", "net_af_packet1,iface=lb1"), ("appliance1", "net_af_packet0,iface=lb0")]
-    {
-        topology.fabric.ip(&format!("link set {cut} down"))?;
-        appliance.wait_for_log(&format!("the bond goes on over {goes_on_over}"))?;
-        answers_again(&topology, vip)?;
-        assert_eq!(open.who()?, backend, "a connection survives");
-        topology.fabric.ip(&format!("link set {cut} up"))?;
+fn jumbo_frames_pass_a_port_of_mtu_9000_and_a_larger_one_behind_it() -> Result<()> {
+    // Two wires, two VLANs of one, one port for all.
+    for arms in [Arms::Two, Arms::Trunk, Arms::One] {
+        jumbo_frames_pass(&Topology::with_mtus(arms, [9000, 9100])?)?;
     }
-    appliance.stop(Signal::TERM)?;
     Ok(())
 }
 
-/// Packets that were on their way to the dead member are sent again by TCP.
-fn answers_again(topology: &Topology, vip: std::net::IpAddr) -> Result<()> {
-    let ends = Instant::now() + Duration::from_secs(15);
-    loop {
-        match ask(&topology.client, vip) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() > ends => return Err(error),
-            Err(_) => {}
-        }
-    }
-}
-
-#[test]
-fn jumbo_frames_pass_a_port_of_mtu_9000_and_a_larger_one_behind_it() -> Result<()> {
-    let topology = Topology::with_mtus(Arms::Two, [9000, 9100])?;
-    let config = Config { memory: "512M", ..Config::new(&topology) };
-    let appliance = Appliance::start(&topology, &config)?;
+fn jumbo_frames_pass(topology: &Topology) -> Result<()> {
+    let arms = topology.arms;
+    let config = Config { memory: "512M", ..Config::new(topology) };
+    let appliance = Appliance::start(topology, &config)?;
     for family in Family::BOTH {
         let vip = vip(family, family);
         let (name, body) = (format!("jumbo-{}", family.digit()), noise(5_000_000));
         Connection::open(&topology.client, vip)?.upload(&name, &body)?;
         let backend = topology.backends.iter().find(|b| b.has_upload(&name));
         let backend = backend.ok_or_else(|| Error::Unexpected(format!("nobody has {name}")))?;
-        assert!(backend.upload(&name)? == body, "other bytes");
+        assert!(backend.upload(&name)? == body, "{arms:?}: other bytes");
         let ping = format!("ping -n -c 2 -i 0.2 -W 2 -M do -s 8900 {}", FRONT[family as usize]);
-        assert!(topology.client.run(&ping)?.contains(" 0% packet loss"), "to the host");
+        assert!(topology.client.run(&ping)?.contains(" 0% packet loss"), "{arms:?}: to the host");
     }
     let counters = appliance.stop(Signal::TERM)?;
     let forwarded = counters.get("forwarded").copied().unwrap_or(0);
     // 10 MB in segments of 1,460 bytes would be 6,850 packets.
-    assert!(forwarded < 5000, "large packets stayed large: {counters:?}");
+    assert!(forwarded < 5000, "{arms:?}: large packets stayed large: {counters:?}");
     for named in ["rx_truncated", "too_big", "oversize_frame"] {
-        assert_eq!(counters.get(named), None, "{counters:?}");
+        assert_eq!(counters.get(named), None, "{arms:?}: {counters:?}");
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use testbed::client::ask;
 use testbed::config::Config;
 use testbed::netns::Namespace;
 use testbed::topology::{Arms, Topology};
+use testbed::trunk::Switch;
 
 const VIPS: [&str; 2] = ["10.0.1.100", "2001:db8:1::100"];
 const STRANGER: &str = "02:00:00:00:00:99";
@@ -46,26 +47,47 @@ fn believes(client: &Namespace, address: &str, mac: &str) -> Result<()> {
 fn a_vip_in_the_ports_prefix_is_resolved_and_served() -> Result<()> {
     for arms in [Arms::Two, Arms::One] {
         let topology = Topology::new(arms)?;
-        let mut appliance = Appliance::start(&topology, &with_vips(&topology)?)?;
-        // From its first look on, a moment after the start, it answers.
-        appliance.counters()?;
-        let mac = topology.appliance.mac("lb0")?;
-        for vip in VIPS {
-            for _ in 0..20 {
-                ask(&topology.client, vip.parse().expect("an address"))?;
-            }
-            believes(&topology.client, vip, &mac)?;
-        }
-        // Whether it is still there is asked of the address itself.
-        for vip in VIPS {
-            let probe = format!("neighbour replace {vip} lladdr {mac} dev front0 nud probe");
-            topology.client.ip(&probe)?;
-            believes(&topology.client, vip, "REACHABLE")?;
-        }
-        let groups = topology.appliance.ip("maddress show dev wr-front")?;
-        assert!(groups.contains("ff02::1:ff00:100"), "for switches that snoop: {groups}");
-        appliance.stop(Signal::TERM)?;
+        is_resolved_and_served(&topology, &with_vips(&topology)?, "lb0")?;
     }
+    Ok(())
+}
+
+/// A client takes an advertisement that answers what it asked everybody only with the target
+/// link-layer option (RFC 4861, section 7.2.5).
+#[test]
+fn a_vip_in_the_prefix_of_a_vlan_or_a_bond_is_resolved_and_served() -> Result<()> {
+    let topology = Topology::new(Arms::Trunk)?;
+    is_resolved_and_served(&topology, &with_vips(&topology)?, "trunk0")?;
+    drop(topology);
+    for (bond, switch) in [("balance-xor", Switch::Lag), ("active-backup", Switch::Flood)] {
+        let topology = Topology::bonded(Arms::Trunk, [1500, 1600], switch)?;
+        let Config { more, .. } = with_vips(&topology)?;
+        let config = Config { more, ..Config::bonded(&topology, bond) };
+        is_resolved_and_served(&topology, &config, "trunk0")?;
+    }
+    Ok(())
+}
+
+fn is_resolved_and_served(topology: &Topology, config: &Config, device: &str) -> Result<()> {
+    let mut appliance = Appliance::start(topology, config)?;
+    // From its first look on, a moment after the start, it answers.
+    appliance.counters()?;
+    let mac = topology.appliance.mac(device)?;
+    for vip in VIPS {
+        for _ in 0..20 {
+            ask(&topology.client, vip.parse().expect("an address"))?;
+        }
+        believes(&topology.client, vip, &mac)?;
+    }
+    // Whether it is still there is asked of the address itself.
+    for vip in VIPS {
+        let probe = format!("neighbour replace {vip} lladdr {mac} dev front0 nud probe");
+        topology.client.ip(&probe)?;
+        believes(&topology.client, vip, "REACHABLE")?;
+    }
+    let groups = topology.appliance.ip("maddress show dev wr-front")?;
+    assert!(groups.contains("ff02::1:ff00:100"), "for switches that snoop: {groups}");
+    appliance.stop(Signal::TERM)?;
     Ok(())
 }
 

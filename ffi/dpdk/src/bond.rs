@@ -6,8 +6,11 @@
 //!   it is not polled for 100 ms: see [`TxQueue::poll`](crate::TxQueue::poll).
 //! - It gives members their MTU when it starts, and refuses to before.
 //! - It learns of a cut link from its members' drivers. Those on interfaces of the kernel say that
-//!   a link is always up, so that [`Port::tend`] has to look.
+//!   a link is always up, so that [`Port::tend`] has to look, and to lead traffic around a dead one.
+//! - Of LACP's two timeouts it knows the long one alone (a frame every 30 s, gone after 90 s): the
+//!   shim has it ask for the short one (1 s and 3 s), which every other end has to heed.
 
+use crate::detour::Detour;
 use crate::device::{Device, interface_is_up, interface_mtu, set_interface_mtu};
 use crate::error::code;
 use crate::log::Mark;
@@ -74,6 +77,9 @@ impl Port {
                 let _ = set_interface_mtu(&name, mtu);
             }
         }
+        if mode == BondMode::Lacp {
+            port.open.ask_for_short_timeout(config.queues)?;
+        }
         Ok(port)
     }
 
@@ -90,21 +96,38 @@ impl Port {
         Some(BondState { mode, members: self.open.members.iter().map(member).collect() })
     }
 
-    /// Chooses another active member where the active one's driver does not notice that its link is
-    /// down; returns that one's device. To be called every now and then.
-    pub fn tend(&self) -> Option<&str> {
-        let Open { id, mode: Some(BondMode::ActiveBackup), members, .. } = &*self.open else {
-            return None;
-        };
-        let active = self.open.preferred();
-        let noticed = |m: &Open| m.id == active && (m.interface.is_none() || m.is_up());
-        if members.iter().any(noticed) {
-            return None;
+    /// Leads traffic around members whose link is down and whose driver does not notice it. To be
+    /// called every now and then.
+    pub fn tend(&self) {
+        match self.open.mode {
+            None => {}
+            Some(BondMode::ActiveBackup) => self.open.move_off_a_dead_member(),
+            Some(mode) => self.open.lead_around(mode),
         }
-        let next = members.iter().find(|member| member.id != active && member.is_up())?;
-        // SAFETY: both ports are open; DPDK lets the active member change under running bursts.
-        let rc = unsafe { dpdk_sys::shim_bond_prefer(*id, next.id) };
-        (rc == 0).then_some(&next.device)
+    }
+}
+
+impl Open {
+    fn move_off_a_dead_member(&self) {
+        let active = self.preferred();
+        let noticed = |m: &Self| m.id == active && (m.interface.is_none() || m.is_up());
+        if self.members.iter().any(noticed) {
+            return;
+        }
+        if let Some(next) = self.members.iter().find(|m| m.id != active && m.is_up()) {
+            // SAFETY: both ports are open; DPDK lets the active member change under running bursts.
+            unsafe { dpdk_sys::shim_bond_prefer(self.id, next.id) };
+        }
+    }
+
+    /// While DPDK would give a dead member its share, the others that carry traffic have all of it.
+    fn lead_around(&self, mode: BondMode) {
+        let carry = self.carry_by_dpdk(mode);
+        let carries = |member: &&Self| carry.contains(&member.id);
+        let (up, dead): (Vec<_>, Vec<_>) =
+            self.members.iter().filter(carries).partition(|member| member.is_up());
+        let around = if dead.is_empty() { Vec::new() } else { up.iter().map(|m| m.id).collect() };
+        self.detour.set(&around);
     }
 }
 
@@ -125,13 +148,18 @@ fn create(name: &str, mode: BondMode, members: Vec<Open>) -> Result<Open, Error>
         return Err(failed(format!("make the bond {name}"), id, &mark));
     };
     let (device, mode) = (name.to_owned(), Some(mode));
-    let bond = Open { id, device, interface: None, mode, members };
+    let bond = Open { id, device, interface: None, mode, members, detour: Detour::default() };
     for member in &bond.members {
         // SAFETY: both ports are attached and neither is started.
         let rc = unsafe { dpdk_sys::shim_bond_add(id, member.id) };
         if rc != 0 {
             return Err(failed(format!("make {} a member of {name}", member.device), rc, &mark));
         }
+    }
+    if bond.mode == Some(BondMode::Lacp) {
+        // SAFETY: the port is a bond of this mode, and is not started.
+        let rc = unsafe { dpdk_sys::shim_bond_lacp_fast(id) };
+        bond.check(rc, "set LACP's short timeout")?;
     }
     Ok(bond)
 }
@@ -154,11 +182,13 @@ impl BondMode {
 }
 
 impl Open {
-    /// Whether the link of a device, or of any member, is up.
+    /// Whether frames can pass.
+    pub(crate) fn carries(&self) -> bool {
+        self.mode.map_or_else(|| self.is_up(), |mode| !self.active_members(mode).is_empty())
+    }
+
+    /// Whether the link of a device that is no bond is up.
     pub(crate) fn is_up(&self) -> bool {
-        if !self.members.is_empty() {
-            return self.members.iter().any(Self::is_up);
-        }
         match &self.interface {
             Some(interface) => interface_is_up(interface),
             None => self.dpdk_link().is_ok_and(|link| link.up),
@@ -171,7 +201,14 @@ impl Open {
         u16::try_from(id).unwrap_or(u16::MAX)
     }
 
+    /// Those that carry traffic.
     fn active_members(&self, mode: BondMode) -> Vec<u16> {
+        let carry = self.carry_by_dpdk(mode);
+        let up = self.members.iter().filter(|member| carry.contains(&member.id) && member.is_up());
+        up.map(|member| member.id).collect()
+    }
+
+    fn carry_by_dpdk(&self, mode: BondMode) -> Vec<u16> {
         match mode {
             BondMode::ActiveBackup => vec![self.preferred()],
             BondMode::BalanceXor => self.up_by_their_drivers(),
@@ -191,6 +228,17 @@ impl Open {
         };
         active.truncate(usize::try_from(count).unwrap_or(0));
         active
+    }
+
+    /// The bond is started: its members have their queues.
+    fn ask_for_short_timeout(&self, queues: u16) -> Result<(), Error> {
+        let asks = self.members.iter().flat_map(|m| (0..queues).map(move |queue| (m, queue)));
+        for (member, queue) in asks {
+            // SAFETY: the member is started and has this queue; the callback knows no state.
+            let rc = unsafe { dpdk_sys::shim_bond_lacp_ask(member.id, queue) };
+            member.check(rc, "ask for LACP's short timeout")?;
+        }
+        Ok(())
     }
 
     fn lacp(&self, member: &Self) -> Option<dpdk_sys::shim_lacp> {

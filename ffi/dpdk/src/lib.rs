@@ -44,6 +44,7 @@
 //! ```
 
 mod bond;
+mod detour;
 pub mod device;
 mod eal;
 mod error;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
 use crate::bond::BondMode;
+use crate::detour::Detour;
 use crate::device::{Device, frame_size};
 use crate::error::code;
 use crate::log::Mark;
@@ -83,6 +84,8 @@ pub(crate) struct Open {
     pub(crate) mode: Option<BondMode>,
     /// The members of a bond; closed after it.
     pub(crate) members: Vec<Open>,
+    /// Around a bond.
+    pub(crate) detour: Detour,
 }
 
 impl Drop for Open {
@@ -161,13 +164,13 @@ impl Port {
     }
 
     /// The state of its link. Drivers on interfaces of the kernel take it for always up, so that
-    /// the kernel is asked.
+    /// the kernel is asked. A bond is up while a member carries traffic.
     ///
     /// # Errors
     /// [`Error::Failed`].
     pub fn link(&self) -> Result<Link, Error> {
         let link = self.open.dpdk_link()?;
-        Ok(Link { up: self.open.is_up(), ..link })
+        Ok(Link { up: self.open.carries(), ..link })
     }
 
     /// The device's own counters.
@@ -210,7 +213,7 @@ pub(crate) fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result
     if rc == 0 {
         let interface = device.interface().map(str::to_owned);
         let (device, members) = (device.text().into(), Vec::new());
-        return Ok(Open { id, device, interface, mode: None, members });
+        return Ok(Open { id, device, interface, mode: None, members, detour: Detour::default() });
     }
     let (reason, cure) = (code(rc), device.cure());
     Err(Error::Attach { device: device.text().into(), reason, cure, log: mark.since() })
@@ -313,7 +316,7 @@ impl Open {
         Ok(())
     }
 
-    fn check(&self, rc: i32, action: &str) -> Result<(), Error> {
+    pub(crate) fn check(&self, rc: i32, action: &str) -> Result<(), Error> {
         if rc >= 0 {
             return Ok(());
         }

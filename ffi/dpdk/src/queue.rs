@@ -69,11 +69,17 @@ impl TxQueue {
     /// it took.
     #[inline]
     pub fn send<const N: usize>(&mut self, frames: &mut ArrayVec<Mbuf, N>) -> usize {
+        let way = self.port.detour.of(self.queue).unwrap_or(self.port.id);
+        self.send_by(way, frames)
+    }
+
+    #[inline]
+    fn send_by<const N: usize>(&mut self, way: u16, frames: &mut ArrayVec<Mbuf, N>) -> usize {
         let place = frames.as_mut_ptr().cast::<*mut rte_mbuf>();
         let count = frames.len().min(u16::MAX.into()) as u16;
-        // SAFETY: as in `receive`; `count` mbufs are there, each valid and ours. The driver owns
-        // the first `sent` of them afterwards.
-        let sent = unsafe { dpdk_sys::shim_tx_burst(self.port.id, self.queue, place, count) };
+        // SAFETY: as in `receive`, and a bond's members have its queues and no other user; `count`
+        // mbufs are there, each valid and ours. The driver owns the first `sent` of them afterwards.
+        let sent = unsafe { dpdk_sys::shim_tx_burst(way, self.queue, place, count) };
         frames.drain(..usize::from(sent)).for_each(std::mem::forget);
         sent.into()
     }
@@ -82,7 +88,7 @@ impl TxQueue {
     /// and wants to be asked every 100 ms.
     #[inline]
     pub fn poll(&mut self) {
-        self.send(&mut ArrayVec::<Mbuf, 1>::new());
+        self.send_by(self.port.id, &mut ArrayVec::<Mbuf, 1>::new());
     }
 }
 

@@ -100,7 +100,7 @@ pub struct PortStatus {
 /// A bond.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BondStatus {
-    /// Its mode.
+    /// Its mode, as the file has it.
     pub mode: String,
     /// Its members.
     pub members: Vec<BondMember>,
@@ -115,6 +115,9 @@ pub struct BondMember {
     pub up: bool,
     /// Whether it carries traffic.
     pub active: bool,
+    /// The Ethernet address of the other end's system, if that speaks LACP.
+    #[serde(default)]
+    pub partner: Option<String>,
 }
 
 /// One forwarding rule.

@@ -1,5 +1,6 @@
 //! Answers as text, for people. Pure: colours are asked for, never guessed.
 
+mod bond;
 mod connections;
 mod counters;
 mod health;
@@ -7,6 +8,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub use bond::{bond, member};
 pub use connections::{count, list};
 pub use counters::{Shown, counters};
 pub use health::health;

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use comfy_table::Cell;
 
+use super::bond::bonds;
 use super::{Look, bad, counted, good, odd, or_unknown, span, table};
 use crate::admin::answer::{
-    BackendStatus, BondMember, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
+    BackendStatus, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
 };
 
 /// The whole status; with a service's name that service alone.
@@ -83,14 +84,7 @@ fn ports(ports: &[PortStatus], look: Look) -> String {
     };
     let head = ["PORT", "LINK", "ADDRESSES", "HOST INTERFACE", "DEVICE"];
     let mut text = format!("\n{}", table(look, &head, &[], ports.iter().map(row).collect()));
-    for (port, bond) in ports.iter().filter_map(|p| Some((p, p.bond.as_ref()?))) {
-        let _ = writeln!(text, "bond of {}: {}", port.name, bond.mode);
-        for BondMember { device, up, active } in &bond.members {
-            let link = if *up { "link up" } else { "link DOWN" };
-            let carries = if *active { ", carries traffic" } else { "" };
-            let _ = writeln!(text, "  {device}: {link}{carries}");
-        }
-    }
+    text += &bonds(ports);
     text
 }
 

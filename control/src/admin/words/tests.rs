@@ -80,10 +80,10 @@ fn status_now() -> Status {
             addresses: vec!["10.0.0.2/24".into(), "2001:db8::2/64".into()],
             host_interface: Some("wr-uplink".into()),
             bond: Some(BondStatus {
-                mode: "ActiveBackup".into(),
+                mode: "lacp".into(),
                 members: vec![
-                    BondMember { device: "0000:03:00.0".into(), up: false, active: false },
-                    BondMember { device: "0000:03:00.1".into(), up: true, active: true },
+                    member("0000:03:00.0", false, None),
+                    member("0000:03:00.1", true, Some("02:00:00:00:00:01".into())),
                 ],
             }),
         }],
@@ -108,9 +108,9 @@ connections: 1000 IPv4, 42 IPv6; 999 have seen more than one packet (counted up 
 
 PORT    LINK  ADDRESSES                    HOST INTERFACE  DEVICE
 uplink  DOWN  10.0.0.2/24, 2001:db8::2/64  wr-uplink       0000:03:00.0
-bond of uplink: ActiveBackup
+bond of uplink: lacp
   0000:03:00.0: link DOWN
-  0000:03:00.1: link up, carries traffic
+  0000:03:00.1: link up, carries traffic, LACP with 02:00:00:00:00:01
 
 RULE    ADDRESS       PROTOCOL  PORTS    SERVICE
 web-v4  203.0.113.10  TCP       port 80  web
@@ -123,6 +123,20 @@ SERVICE web (native): 1 of 3 backends eligible, primary: those that can serve (E
   rack-a/a2  10.1.0.11  -     unhealthy       1    0.0 %           21  not eligible: unhealthy; HTTP 503
   rack-b/b1  10.1.0.11  b     drained         1    0.0 %         1000  drained by the operator (T-18); its connections end in 42 s
 ";
+
+fn member(device: &str, up: bool, partner: Option<String>) -> BondMember {
+    BondMember { device: device.into(), up, active: up, partner }
+}
+
+#[test]
+fn a_bond_of_several_ports_is_told_once() {
+    let mut now = status_now();
+    let other = PortStatus { name: "back".into(), bond: None, ..now.ports[0].clone() };
+    now.ports.push(other);
+    let text = status(&now, None, Look::default());
+    assert_eq!(text.matches("bond of ").count(), 1);
+    assert!(text.contains("bond of uplink+back: lacp\n"), "{text}");
+}
 
 #[test]
 fn status_to_the_letter() {

@@ -324,7 +324,7 @@ impl Appliance {
     fn print(&self) {
         say::out(Summary { counters: &self.counters, losses: &self.watch });
         say::out(self.rounds.summary(self.start.elapsed()));
-        self.watch.states().iter().for_each(say::out);
+        say::out(self.watch.bonds());
         say::out(self.checks.summary());
     }
 

@@ -26,6 +26,7 @@ mod host;
 mod lag;
 mod listing;
 mod logging;
+mod members;
 mod operate;
 mod paperwork;
 mod pcap;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 use std::sync::Arc;
 
-use control::admin::answer::{BondMember, BondStatus};
 use control::admin::picture::Link;
-use dpdk::{BondState, MemberState, Port, PortStats};
-use tables::Mac;
+use control::admin::words;
+use dpdk::{BondState, Port, PortStats};
+
+use crate::members::{self, told};
 
 /// The devices, watched.
 pub(crate) struct Watch(Vec<Watched>);
@@ -19,6 +20,8 @@ struct Watched {
     device: Port,
     /// `None`: not asked yet.
     up: Option<bool>,
+    /// As it was at the last look.
+    bond: Option<BondState>,
 }
 
 /// What a look has found of one port.
@@ -32,36 +35,10 @@ pub(crate) struct Seen {
     pub again: bool,
 }
 
-/// How a device is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DeviceState {
-    /// The names of its ports in the file.
-    pub ports: Vec<Arc<str>>,
-    /// Whether its link is up; of a bond: any member's.
-    pub up: bool,
-    /// Mode, members, who carries traffic; `None`: it is no bond.
-    pub bond: Option<BondState>,
-}
-
-/// A bond, a line for each member; nothing for other devices.
-impl Display for DeviceState {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Some(bond) = &self.bond else { return Ok(()) };
-        writeln!(f, "bond of {}: {:?}", self.ports.join("+"), bond.mode)?;
-        for member in &bond.members {
-            let link = if member.up { "link up" } else { "link down" };
-            let active = if member.active { ", carries traffic" } else { "" };
-            let partner = member.partner.map(|mac| format!(", LACP with {}", Mac(mac)));
-            writeln!(f, "  {}: {link}{active}{}", member.device, partner.unwrap_or_default())?;
-        }
-        Ok(())
-    }
-}
-
 impl Watch {
     /// Watches devices by their ports.
     pub(crate) fn new(devices: impl IntoIterator<Item = (Vec<(usize, Arc<str>)>, Port)>) -> Self {
-        let watched = |(ports, device)| Watched { ports, device, up: None };
+        let watched = |(ports, device)| Watched { ports, device, up: None, bond: None };
         Self(devices.into_iter().map(watched).collect())
     }
 
@@ -71,8 +48,8 @@ impl Watch {
         up.into_values().collect()
     }
 
-    /// Logs every link that has come up or gone down since the last look, moves bonds off a dead
-    /// member, and says how each port is.
+    /// Logs every link that has come up or gone down since the last look, leads bonds around dead
+    /// members, and says how each port is.
     pub(crate) fn look(&mut self) -> Vec<Seen> {
         self.0.iter_mut().flat_map(Watched::look).collect()
     }
@@ -85,14 +62,10 @@ impl Watch {
         links.into_iter().map(|(_, link)| link).collect()
     }
 
-    /// How the devices are now.
-    pub(crate) fn states(&self) -> Vec<DeviceState> {
-        let state = |watched: &Watched| DeviceState {
-            ports: watched.ports.iter().map(|(_, name)| Arc::clone(name)).collect(),
-            up: watched.is_up(),
-            bond: watched.device.bond(),
-        };
-        self.0.iter().map(state).collect()
+    /// The bonds, for a person.
+    pub(crate) fn bonds(&self) -> String {
+        let bond = |w: &Watched| Some(words::bond(&w.name(), &told(&w.device.bond()?)));
+        self.0.iter().filter_map(bond).collect()
     }
 }
 
@@ -106,13 +79,10 @@ impl Watched {
         self.ports.iter().map(move |(place, _)| (*place, up))
     }
 
-    /// Moves a bond off a dead member, and says how its ports are.
+    /// Leads a bond's traffic around a dead member, and says how its ports are.
     fn look(&mut self) -> impl Iterator<Item = Seen> {
-        let moved = self.device.tend();
-        if let Some(member) = moved {
-            tracing::warn!(port = %self.name(), "the bond goes on over {member}");
-        }
-        let (moved, up) = (moved.is_some(), self.is_up());
+        self.device.tend();
+        let (moved, up) = (self.look_at_members(), self.is_up());
         let again = self.turns(up) || moved;
         self.ports.iter().map(move |(port, _)| Seen { port: *port, up, again })
     }
@@ -131,6 +101,15 @@ impl Watched {
         up
     }
 
+    /// Whether another member than before is the one that the segment has to send to.
+    fn look_at_members(&mut self) -> bool {
+        let Some(now) = self.device.bond() else { return false };
+        let port = self.name();
+        let before = self.bond.replace(now.clone());
+        members::changes(before.as_ref(), &now).for_each(|change| change.log(&port));
+        before.is_some_and(|before| members::has_moved(&before, &now))
+    }
+
     fn links(&self) -> Vec<(usize, Link)> {
         let bond = self.device.bond().map(|bond| told(&bond));
         let mut lost = losses(&self.device.stats().unwrap_or_default()).to_vec();
@@ -144,19 +123,6 @@ impl Watched {
     fn name(&self) -> String {
         let names: Vec<_> = self.ports.iter().map(|(_, name)| &**name).collect();
         names.join("+")
-    }
-}
-
-/// A bond, as status has it.
-fn told(bond: &BondState) -> BondStatus {
-    let member = |member: &MemberState| BondMember {
-        device: member.device.clone(),
-        up: member.up,
-        active: member.active,
-    };
-    BondStatus {
-        mode: format!("{:?}", bond.mode),
-        members: bond.members.iter().map(member).collect(),
     }
 }
 

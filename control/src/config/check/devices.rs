@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::identity::{Identity, name_of_device};
 use super::names::Unique;
 use crate::config::field::Field;
 use crate::config::file::dataplane::Port;
@@ -24,11 +25,15 @@ pub(super) struct Devices {
     /// Ports' own devices.
     own: HashSet<String>,
     bonds: Unique<String>,
+    /// Those that some port gives members to.
+    made: HashSet<String>,
+    driven: Vec<(String, Identity)>,
 }
 
 impl Devices {
     /// For these ports.
     pub(super) fn of(ports: &[Field<Port>]) -> Self {
+        let made = ports.iter().filter(|port| !port.members.is_empty());
         Self {
             vlans: Unique::new(
                 "another port has this device and this vlan",
@@ -40,6 +45,8 @@ impl Devices {
                 "another port gives the members of this bond",
                 "give them once, in any one of its ports",
             ),
+            made: made.map(|port| port.device.value.clone()).collect(),
+            driven: Vec::new(),
         }
     }
 
@@ -54,6 +61,13 @@ impl Devices {
         for member in &port.members.value {
             self.member(member, report);
         }
+        if !self.made.contains(&port.device.value) {
+            // One with `bond` is told what it lacks.
+            if port.bond.is_none() {
+                device(&port.device, report);
+            }
+            self.driven_once(&port.device, report);
+        }
         bonded(port, report);
         if !port.members.is_empty() {
             self.bonds.check(&port.device, report);
@@ -61,13 +75,37 @@ impl Devices {
     }
 
     fn member(&mut self, member: &Field<String>, report: &mut Report<'_>) {
-        if is_name(member) || member.trim().is_empty() {
+        if member.trim().is_empty() {
             report.refuse(member, "not a device", ALLOWED);
+        } else {
+            device(member, report);
         }
         if self.own.contains(&member.value) {
             report.refuse(member, "a port of its own has this device", "allowed: each device once");
         }
         self.members.check(member, report);
+        self.driven_once(member, report);
+    }
+
+    /// Refuses another string for something that is driven already.
+    fn driven_once(&mut self, device: &Field<String>, report: &mut Report<'_>) {
+        let identity = Identity::of(device);
+        let mut others = self.driven.iter().filter(|(text, _)| *text != device.value);
+        if let Some((why, help)) = others.find_map(|(text, other)| identity.clash(other, text)) {
+            report.refuse(device, &why, help);
+        }
+        self.driven.push((device.value.clone(), identity));
+    }
+}
+
+/// A device of a port that is no bond.
+fn device(device: &Field<String>, report: &mut Report<'_>) {
+    if is_name(device) {
+        let allowed = format!(
+            "an interface of the kernel is \"net_af_packet0,iface={device}\", a card its PCI address (\"0000:01:00.0\"), a bond has members and bond",
+            device = device.value
+        );
+        report.refuse(device, "not a device of DPDK, nor a bond", allowed);
     }
 }
 
@@ -89,23 +127,33 @@ fn bonded(port: &Port, report: &mut Report<'_>) {
         }
         _ => {}
     }
+    unlike(port, report);
     if !members.is_empty() && !is_name(&port.device) {
         let allowed = "with members, device is a name for the bond, for example \"bond0\": up to 32 letters, digits, \"-\" and \"_\"";
         report.refuse(&port.device, "not a name for a bond", allowed);
     }
-    unnoticed(port, report);
 }
 
-/// Drivers on interfaces of the kernel take the link for always up.
-fn unnoticed(port: &Port, report: &mut Report<'_>) {
-    let on_kernel = |member: &&Field<String>| member.starts_with("net_af_");
-    let balanced = port.bond.as_ref().filter(|bond| ***bond == BondMode::BalanceXor);
-    if let (Some(bond), Some(member)) = (balanced, port.members.iter().find(on_kernel)) {
-        let message = format!(
-            "bond = \"balance-xor\": the driver of {} does not notice a cut link, so that its share of the packets would be lost",
-            member.split(',').next().unwrap_or_default()
-        );
-        report.warn(bond.span.clone(), message, "use \"lacp\" or \"active-backup\" with it");
+/// DPDK's LACP takes members of one speed together, and drivers on interfaces of the kernel tell one
+/// that nobody has asked for.
+fn unlike(port: &Port, report: &mut Report<'_>) {
+    let driver = |member: &Field<String>| {
+        let name = name_of_device(member);
+        name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned()
+    };
+    let is_card = |member: &Field<String>| !member.starts_with("net_");
+    let alike = |a: &Field<String>, b: &Field<String>| {
+        is_card(a) && is_card(b) || !is_card(a) && !is_card(b) && driver(a) == driver(b)
+    };
+    let lacp = port.bond.as_ref().is_some_and(|bond| **bond == BondMode::Lacp);
+    // What is no device at all is told by itself.
+    let mut members = port.members.iter().filter(|member| !is_name(member));
+    if let Some(first) = members.next().filter(|_| lacp)
+        && let Some(other) = members.find(|member| !alike(first, member))
+    {
+        let why = "not driven as the first member is: LACP would leave one of them out";
+        let allowed = "with \"lacp\": cards alone, or interfaces of the kernel by one driver; \"active-backup\" takes both";
+        report.refuse(other, why, allowed);
     }
 }
 

@@ -11,6 +11,7 @@ mod direct;
 mod encapsulation;
 mod failover;
 mod health;
+mod identity;
 mod later;
 mod names;
 mod overlap;

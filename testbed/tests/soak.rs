@@ -1,6 +1,6 @@
 //! Everything at once for a while: clients that come, go and stay, reloads, refused files, orders, a
-//! backend that fails its check and passes it again. What the process takes of memory stays what it
-//! was. Two minutes in CI, shorter elsewhere (`SOAK_SECONDS` chooses), and up to twice as long where it
+//! backend that fails its check and passes it again. What the process takes of memory and of file
+//! descriptors stays what it was. Two minutes in CI, shorter elsewhere (`SOAK_SECONDS` chooses), and up to twice as long where it
 //! has not settled by then: what the allocator keeps for its threads reaches its most after some
 //! thousand changes, and a slow machine makes few a second. A leak goes on growing.
 
@@ -16,6 +16,15 @@ use testbed::{Error, Result};
 /// What a third may take more than the one before: less than half a kilobyte for each change in it.
 const SLACK_KB: u64 = 256;
 
+/// The same of file descriptors: there are always some probes and questions under way.
+const SLACK_FILES: u64 = 16;
+
+/// What the process takes.
+struct Sample {
+    kilobytes: u64,
+    files: u64,
+}
+
 #[test]
 fn memory_is_flat_under_churn_reloads_bad_files_orders_and_flapping_health() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
@@ -27,16 +36,19 @@ fn memory_is_flat_under_churn_reloads_bad_files_orders_and_flapping_health() -> 
     let (samples, figures) =
         load::during(&topology, 12, || soak(&mut appliance, &topology, &changes(&full)))?;
 
-    let thirds = thirds(&samples);
-    let [warm, middle, last] = thirds;
+    let memory = thirds(&samples, |sample| sample.kilobytes);
+    let files = thirds(&samples, |sample| sample.files);
+    let [warm, middle, last] = memory;
     println!(
-        "{} s, {} changes: {figures}; anonymous memory {warm} kB at first, then {middle}, then {last}",
+        "{} s, {} changes: {figures}; anonymous memory {warm} kB at first, then {middle}, then {last}; \
+         file descriptors {files:?}",
         began.elapsed().as_secs(),
         samples.len()
     );
     let flaps = appliance.log().matches("eligible set changed service=web-v4").count();
     assert!(appliance.log().contains("to=\"unhealthy\"") && flaps > 10, "{}", appliance.log());
-    assert!(flat(thirds), "it grows: {warm}, {middle}, {last} kB");
+    assert!(flat(memory, SLACK_KB), "it grows: {warm}, {middle}, {last} kB");
+    assert!(flat(files, SLACK_FILES), "it opens files and does not close them: {files:?}");
     let counters = appliance.stop(Signal::TERM)?;
     assert_eq!(counters.get("received"), counters.get(TOTAL), "{counters:?}");
     Ok(())
@@ -89,12 +101,13 @@ fn changes(full: &Config) -> Vec<Change> {
 }
 
 /// Changes one after another; what it takes of memory after each.
-fn soak(appliance: &mut Appliance, topology: &Topology, changes: &[Change]) -> Result<Vec<u64>> {
+fn soak(appliance: &mut Appliance, topology: &Topology, changes: &[Change]) -> Result<Vec<Sample>> {
     let began = Instant::now();
     let mut samples = Vec::new();
     for change in changes.iter().cycle() {
         let elapsed = began.elapsed();
-        if elapsed >= 2 * length() || elapsed >= length() && flat(thirds(&samples)) {
+        let settled = || flat(thirds(&samples, |sample| sample.kilobytes), SLACK_KB);
+        if elapsed >= 2 * length() || elapsed >= length() && settled() {
             break;
         }
         match change {
@@ -103,7 +116,8 @@ fn soak(appliance: &mut Appliance, topology: &Topology, changes: &[Change]) -> R
             Change::BadFile => appliance.reload_refused(&"[[", "windrose.toml")?,
             Change::Command(words) => drop(appliance.tell(words)?),
         }
-        samples.push(anonymous(appliance.pid())?);
+        let pid = appliance.pid();
+        samples.push(Sample { kilobytes: anonymous(pid)?, files: files(pid)? });
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(samples)
@@ -117,17 +131,24 @@ fn anonymous(pid: u32) -> Result<u64> {
     figure.ok_or_else(|| Error::Unexpected(format!("no RssAnon of {pid}: {status}")))
 }
 
-fn flat([_, middle, last]: [u64; 3]) -> bool {
-    last <= middle + SLACK_KB
+/// How many files it has open.
+fn files(pid: u32) -> Result<u64> {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let open = open.map_err(|e| Error::Unexpected(format!("the files of {pid}: {e}")))?;
+    Ok(open.count() as u64)
 }
 
-/// The median of each third.
-fn thirds(samples: &[u64]) -> [u64; 3] {
+fn flat([_, middle, last]: [u64; 3], slack: u64) -> bool {
+    last <= middle + slack
+}
+
+/// The median of a figure in each third.
+fn thirds(samples: &[Sample], figure: impl Fn(&Sample) -> u64) -> [u64; 3] {
     let third = samples.len() / 3;
     let median = |n: usize| {
-        let mut part: Vec<_> = samples.iter().skip(n * third).take(third).collect();
+        let mut part: Vec<_> = samples.iter().skip(n * third).take(third).map(&figure).collect();
         part.sort_unstable();
-        part.get(third / 2).copied().copied().unwrap_or(0)
+        part.get(third / 2).copied().unwrap_or(0)
     };
     [median(0), median(1), median(2)]
 }

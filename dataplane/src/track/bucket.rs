@@ -65,7 +65,7 @@ pub(super) struct Bucket<const W: usize> {
 }
 
 impl<const W: usize> Bucket<W> {
-    /// The entry of a lane below [`LANES`].
+    /// The entry of a lane, counted round.
     #[inline]
     pub(super) fn entry(&self, lane: usize) -> &Entry<W> {
         &self.entries[lane % LANES]

@@ -186,38 +186,33 @@ impl<const W: usize> Region<W> {
     /// it would be guessed before the tags have come, and every wrong guess would wait for them. So
     /// each key's likeliest entry is asked for without one, and only then are they compared.
     pub(super) fn find(&self, probes: &mut [Probe<W>], view: View<'_>) {
-        let mut likely = ArrayVec::<&Entry<W>, BURST>::new();
-        let mut tagged = 0_u32;
-        for (probe, bit) in probes.iter().zip(0..) {
-            let (entry, is_tagged) = self.likeliest(self.place(probe.hash));
-            entry.prefetch();
+        let mut likely = ArrayVec::<_, BURST>::new();
+        for probe in probes.iter() {
             // A burst has no more probes than there is room for.
-            let _ = likely.try_push(entry);
-            tagged |= u32::from(is_tagged) << bit;
+            let _ = likely.try_push(self.likeliest(self.place(probe.hash)));
         }
         let mut unsure = 0_u32;
         for ((probe, entry), bit) in probes.iter_mut().zip(likely).zip(0..) {
+            let Some(entry) = entry else { continue };
             match self.check_entry(probe, entry, view) {
                 Answer::Hit(found) => probe.found = found,
                 Answer::Nothing | Answer::Busy | Answer::Newer => unsure |= 1 << bit,
             }
         }
-        unsure &= tagged;
         if unsure != 0 {
             self.check_all(probes, unsure, view);
         }
     }
 
-    /// The first entry with a place's tag, the home's before the other's, and whether there is one;
-    /// else one that was asked for. Without a branch.
+    /// The first entry with a place's tag, the home's before the other's, asked for without a branch.
     #[inline(always)]
-    fn likeliest(&self, place: Place) -> (&Entry<W>, bool) {
+    fn likeliest(&self, place: Place) -> Option<&Entry<W>> {
         let (home, other) = (self.bucket(place.home), self.bucket(place.other));
         let (at_home, elsewhere) = (home.tags.matching(place.tag), other.tags.matching(place.tag));
-        let is_elsewhere = (at_home == 0) & (elsewhere != 0);
-        let (bucket, lanes) = if is_elsewhere { (other, elsewhere) } else { (home, at_home) };
-        let first = lanes.trailing_zeros() as usize;
-        (bucket.entry(if lanes != 0 { first } else { place.lane.into() }), lanes != 0)
+        let (bucket, lanes) = if at_home != 0 { (home, at_home) } else { (other, elsewhere) };
+        let entry = bucket.entry(lanes.trailing_zeros() as usize);
+        entry.prefetch();
+        (lanes != 0).then_some(entry)
     }
 
     /// Answers the probes in `which` by all entries with their tag: the likeliest was another's, or

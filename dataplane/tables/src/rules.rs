@@ -71,8 +71,9 @@ pub struct Rule {
     pub name: Arc<str>,
     /// Where it leads.
     pub service: ServiceId,
-    /// `None`: every client may use it.
-    clients: Option<PrefixMap<()>>,
+    /// `None`: every client may use it. Boxed, for it takes 800 bytes, and a rule that hardly any has
+    /// should not spread the others over as many cache lines.
+    clients: Option<Box<PrefixMap<()>>>,
 }
 
 impl Rule {

@@ -54,7 +54,7 @@ fn rule(spec: &RuleSpec) -> Rule {
     Rule {
         name: spec.name.clone(),
         service: spec.service,
-        clients: (!is_everyone).then_some(clients),
+        clients: (!is_everyone).then(|| Box::new(clients)),
     }
 }
 

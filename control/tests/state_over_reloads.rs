@@ -77,6 +77,51 @@ fn a_verdict_is_for_the_backend_of_the_file_and_not_for_a_draining_namesake() {
 }
 
 #[test]
+fn r4_backends_that_swap_their_addresses_are_new_ones_beside_the_old_until_they_swap_back() {
+    let slots = |state: &State| {
+        let all = &state.service("web").expect("known").backends;
+        let of_file = all.iter().filter(|b| !b.is_removed());
+        let slots: Vec<_> = of_file.map(|b| (b.path.to_string(), b.address, b.slot)).collect();
+        (all.len(), slots)
+    };
+    let mut state = start(|_| {});
+    let before = slots(&state);
+    let swapped = file(|s| {
+        let [one, two] = &mut s.groups[0].backends[..] else { panic!("two") };
+        std::mem::swap(&mut one.address, &mut two.address);
+    });
+    reload(&mut state, 1, swapped);
+    let (count, between) = slots(&state);
+    assert_eq!((before.0, count, between.len()), (2, 4, 2), "the old ones drain");
+    for (_, _, slot) in &between {
+        assert!(before.1.iter().all(|(_, _, old)| old != slot), "{between:?}");
+    }
+    reload(&mut state, 2, file(|_| {}));
+    let mut after = slots(&state).1;
+    after.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(after, before.1, "and their connections were never anybody else's (T-15)");
+}
+
+#[test]
+fn w3_a_static_weight_of_a_new_file_counts_at_once_whatever_the_health_and_zero_is_zero() {
+    let weighs = |weight| {
+        file(move |s| {
+            s.weighted = true;
+            s.groups[0].backends[0].weight = Some(weight);
+        })
+    };
+    let mut state = start(|s| s.weighted = true);
+    for (at, weight, healthy) in [(1, 3, true), (2, 0, true), (3, 9, false), (4, 0, false)] {
+        tell(&mut state, at, "web", Verb::Health(healthy)).expect("known");
+        reload(&mut state, at, weighs(weight));
+        assert_eq!((first(&state).weight(), first(&state).is_healthy()), (weight, healthy));
+        let service = state.service("web").expect("known");
+        let serves = healthy && weight > 0;
+        assert_eq!(service.eligible().members.len(), 1 + usize::from(serves), "{weight} {healthy}");
+    }
+}
+
+#[test]
 fn a_backend_that_only_drains_can_still_be_named() {
     let mut state = start(|_| {});
     reload(&mut state, 1, file(|s| drop(s.groups[0].backends.remove(0))));

@@ -56,6 +56,31 @@ impl Floor {
         all / lines as f64
     }
 
+    /// Nanoseconds a key that takes `LINES` random lines, asked for together a burst at a time; of
+    /// each burst `again` keys then take one more, whose place the first ones decide.
+    pub fn keys<const LINES: usize>(&mut self, keys: usize, again: usize) -> f64 {
+        let mut sum = 0;
+        let all = time(|| {
+            for _ in 0..keys / BURST {
+                let at: [[usize; LINES]; BURST] =
+                    std::array::from_fn(|_| std::array::from_fn(|_| self.next()));
+                at.as_flattened().iter().for_each(|i| prefetch(&self.lines[*i]));
+                let mut last = [0; BURST];
+                for (index, (at, last)) in at.iter().zip(&mut last).enumerate() {
+                    let read: u64 = at.iter().map(|i| self.lines[*i][0]).sum();
+                    *last = at[if index < again { 0 } else { LINES - 1 }];
+                    if index < again {
+                        *last = (*last + read as usize * 1_000) % self.lines.len();
+                        prefetch(&self.lines[*last]);
+                    }
+                }
+                sum += last.iter().map(|i| self.lines[*i][0]).sum::<u64>();
+            }
+        });
+        black_box(sum);
+        all / keys as f64
+    }
+
     fn next(&mut self) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;

@@ -17,6 +17,7 @@ use tables::{Counters, FieldSet, Key, PacketClass, PortId, ServiceId, SlotId, Ta
 
 use crate::Result;
 use crate::clock::{median, time};
+use crate::floor::Floor;
 use crate::hugepages::Reserved;
 use crate::report::{Report, one, two};
 use crate::rig;
@@ -299,9 +300,26 @@ fn run_here(options: &Options, huge: bool, folder: &Path) -> Result<()> {
             }
         }
     }
+    add_floors(&mut report, options.rounds);
     report.note(format!("pages: {}", if huge { "huge" } else { "small" }));
     report.note("×: how often faster ours is than rte_hash (of two key lengths, than the better)");
     report.finish(folder)
+}
+
+/// What the memory of such look-ups takes and nothing else, in a region of 128 MB.
+fn add_floors(report: &mut Report, rounds: usize) {
+    type Measure = fn(&mut Floor) -> f64;
+    let floors: [(&str, Measure); 4] = [
+        ("memory alone, a line a key", |floor| floor.keys::<1>(OPERATIONS, 0)),
+        ("memory alone, two lines", |floor| floor.keys::<2>(OPERATIONS, 0)),
+        ("memory alone, three lines", |floor| floor.keys::<3>(OPERATIONS, 0)),
+        ("the same, then one of every third key", |floor| floor.keys::<3>(OPERATIONS, BURST / 3)),
+    ];
+    let mut floor = Floor::default();
+    for (name, measure) in floors {
+        let times: Vec<f64> = (0..rounds).map(|_| measure(&mut floor)).collect();
+        report.row(name, &[one(median(&times))], &times);
+    }
 }
 
 fn measure(

@@ -27,9 +27,10 @@
 //! bucket until that is three quarters full, and there into its own line if that has a free lane. A
 //! look-up asks for that line and for both lines of tags at once, and compares the tags: a hit is
 //! then where nine in ten keys of a half full table are, and two in three of a full one. The others
-//! wait a second time, for one line more. A miss touches the same three lines, and an insert one
-//! entry; only when both buckets are full are their entries read (at most 2 × 16 lines, or 2 × 32),
-//! for a dead one or the oldest that has seen one packet (D-4). An eighth more slots than configured are mapped:
+//! wait a second time, for one line more. A miss reads the tags, and an insert one entry; only when
+//! both buckets are full are others' read: the one in the own lane, and if that is not dead all (at
+//! most 2 × 16 lines, or 2 × 32), for a dead one or the oldest that has seen one packet (D-4). An
+//! eighth more slots than configured are mapped:
 //! all configured entries then fit before placement first fails. Memory for each configured entry
 //! is so 38.25 bytes (IPv4) or 74.25 (IPv6), of which 2 are tags.
 //!

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use testbed::Result;
+use testbed::address::FRONT;
 use testbed::appliance::Appliance;
 use testbed::client::ask;
 use testbed::config::Config;
 use testbed::netns::Namespace;
+use testbed::stall::Stalled;
 use testbed::topology::{Arms, Topology};
 use testbed::trunk::Switch;
+use testbed::{Error, Result};
 
 const VIPS: [&str; 2] = ["10.0.1.100", "2001:db8:1::100"];
 const STRANGER: &str = "02:00:00:00:00:99";
@@ -169,16 +171,64 @@ fn while_eligible_a_vip_without_an_eligible_backend_is_nobodys() -> Result<()> {
 }
 
 #[test]
-fn somebody_else_with_our_address_is_named_in_the_log() -> Result<()> {
+fn somebody_else_with_one_of_our_addresses_is_named_in_the_log() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
-    let mut appliance = Appliance::start(&topology, &with_vips(&topology)?)?;
-    appliance.counters()?;
-    // The client takes the VIP and says so.
-    topology.client.ip(&format!("address add {}/32 dev front0", VIPS[0]))?;
-    topology.client.set("ipv4/conf/front0/arp_notify", 1)?;
-    topology.client.ip("link set front0 down")?;
-    topology.client.ip("link set front0 up")?;
-    appliance.wait_for_log(&format!("{} is also claimed by", VIPS[0]))?;
-    appliance.stop(Signal::TERM)?;
+    let (client, config) = (&topology.client, with_vips(&topology)?);
+    // Who has an address says so when his Ethernet address is set anew.
+    client.set("ipv4/conf/front0/arp_notify", 1)?;
+    client.set("ipv6/conf/front0/ndisc_notify", 1)?;
+    let mac = client.mac("front0")?;
+    for address in VIPS.into_iter().chain(FRONT) {
+        // One is said at a time, in ten seconds.
+        let mut appliance = Appliance::start(&topology, &config)?;
+        appliance.counters()?;
+        let (whole, nodad) = if address.contains(':') { (128, "nodad") } else { (32, "") };
+        client.ip(&format!("address add {address}/{whole} dev front0 {nodad}"))?;
+        client.ip(&format!("link set front0 address {mac}"))?;
+        appliance.wait_for_log(&format!("{address} is also claimed by {mac}"))?;
+        client.ip(&format!("address delete {address}/{whole} dev front0"))?;
+        appliance.stop(Signal::TERM)?;
+    }
+    Ok(())
+}
+
+/// Whether the segment finds out who has an address, asked as by somebody who has never heard of it.
+fn is_found(client: &Namespace, address: &str) -> Result<bool> {
+    let _ = client.ip("neighbour flush dev front0");
+    // Whether it answers to this is of no interest.
+    let _ = client.run(&format!("ping -n -c 1 -W 1 {address}"));
+    Ok(neighbour(client, address)?.contains("lladdr"))
+}
+
+/// A worker that does not go on, while another one still passes on the questions for this VIP.
+fn stall(appliance: &Appliance, client: &Namespace, vip: &str) -> Result<Stalled> {
+    for worker in ["rte-worker-1", "rte-worker-2"] {
+        let stalled = Stalled::thread(appliance.pid(), worker)?;
+        if is_found(client, vip)? {
+            return Ok(stalled);
+        }
+    }
+    Err(Error::Unexpected(format!("no worker passes on who asks for {vip}")))
+}
+
+#[test]
+fn a_vip_is_nobodys_while_a_worker_stands_still_and_ours_again_when_it_goes_on() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config { workers: vec![0, 1], ..with_vips(&topology)? };
+    let (client, mac) = (&topology.client, topology.appliance.mac("lb0")?);
+    for vip in VIPS {
+        let mut appliance = Appliance::start(&topology, &config)?;
+        appliance.counters()?;
+        assert!(is_found(client, vip)?, "{vip}");
+        let stalled = stall(&appliance, client, vip)?;
+        appliance.wait_for_log("VIPs are announced no more")?;
+        assert!(!is_found(client, vip)?, "{vip} is still answered for");
+        drop(stalled);
+        appliance.wait_for_log("VIPs are announced again")?;
+        assert!(is_found(client, vip)?, "{vip}");
+        believes(client, vip, &mac)?;
+        ask(client, vip.parse().expect("an address"))?;
+        appliance.stop(Signal::TERM)?;
+    }
     Ok(())
 }

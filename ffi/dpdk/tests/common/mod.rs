@@ -9,18 +9,15 @@ use arrayvec::ArrayVec;
 use dpdk::{Mbuf, RxQueue};
 use namespace::{ip, new_namespace};
 
-/// Such a namespace, where `lb0` is
-/// joined to `peer0`, which has 10.0.0.1 and takes 10.0.0.2 to be on `lb0`. False without root.
-pub(crate) fn veth_pair(mtu: u16) -> bool {
-    if !new_namespace() {
-        return false;
-    }
+/// Such a namespace, where `lb0` is joined to `peer0`, which has 10.0.0.1 and takes 10.0.0.2 to be
+/// on `lb0`.
+pub(crate) fn veth_pair(mtu: u16) {
+    new_namespace();
     ip(&format!("link add lb0 mtu {mtu} type veth peer name peer0 mtu {mtu}"));
     ip("link set lb0 up");
     ip("link set peer0 address 02:00:00:00:00:02 up");
     ip("addr add 10.0.0.1/24 dev peer0");
     ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:01 dev peer0");
-    true
 }
 
 /// The first frame of any of these queues that is wanted, and the queue's place.

@@ -3,13 +3,16 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::address::{self, BACKENDS, Family, RETURN};
+use crate::cleanup::Directory;
+use crate::command::output;
 use crate::error::{Context, Error, Result};
 use crate::netns::Namespace;
-use crate::process::Process;
+use crate::process::{Process, binary};
 use crate::topology::Topology;
 
 /// Which backend it is: one more than those that are namespaces.
@@ -36,10 +39,32 @@ pub struct Said {
     pub code: i32,
 }
 
-/// `WINDROSE_GUEST` names another directory than the one of setup.sh; build.rs looks there too.
-fn file(name: &str) -> PathBuf {
-    let directory = std::env::var_os("WINDROSE_GUEST");
-    PathBuf::from(directory.unwrap_or_else(|| "/var/cache/windrose-guest".into())).join(name)
+/// Which of them. A variable names another directory than the one of setup.sh; build.rs looks there
+/// too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kernel {
+    /// This Debian's: `WINDROSE_GUEST`.
+    Current,
+    /// Linux 5.10: `WINDROSE_OLD_GUEST`.
+    Old,
+}
+
+impl Kernel {
+    fn directory(self) -> PathBuf {
+        let (variable, usual) = match self {
+            Self::Current => ("WINDROSE_GUEST", "/var/cache/windrose-guest"),
+            Self::Old => ("WINDROSE_OLD_GUEST", "/var/cache/windrose-guest-old"),
+        };
+        std::env::var_os(variable).map_or_else(|| usual.into(), PathBuf::from)
+    }
+
+    /// DPDK, which only the old one runs, wants a processor of this century and memory.
+    fn machine(self) -> &'static str {
+        match self {
+            Self::Current => "-m 256",
+            Self::Old => "-cpu max -m 512",
+        }
+    }
 }
 
 impl Guest {
@@ -52,6 +77,25 @@ impl Guest {
     /// The same with more cards, `eth2` and so on: `guest2` and so on in the fabric, from where they
     /// can be moved.
     pub fn boot_with_cards(topology: &Topology, more: usize) -> Result<Self> {
+        let initrd = Kernel::Current.directory().join("initrd");
+        Self::boot_kernel(topology, Kernel::Current, &initrd, more)
+    }
+
+    /// One with Linux 5.10 and a program of this workspace in its /bin.
+    pub fn boot_old(topology: &Topology, program: &str) -> Result<Self> {
+        let (directory, files) = (Kernel::Old.directory(), Directory::new()?);
+        let initrd = files.path().join("initrd");
+        let mut add = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/guest/add.sh"));
+        output(add.arg(&directory).arg(binary(program)?).arg(&initrd))?;
+        Self::boot_kernel(topology, Kernel::Old, &initrd, 0)
+    }
+
+    fn boot_kernel(
+        topology: &Topology,
+        kernel: Kernel,
+        initrd: &Path,
+        more: usize,
+    ) -> Result<Self> {
         topology.tap("guest0", "backs")?;
         topology.tap("guest1", "returns")?;
         let more = 2..2 + more;
@@ -71,10 +115,11 @@ impl Guest {
         let door = format!("{}/{}", address::backend(3, Family::V4, INDEX), Family::V4.prefix());
         // Emulated: a processor within a virtual machine is often not to be had, and tells too late.
         let mut command = topology.fabric_namespace().command(&format!(
-            "qemu-system-x86_64 -accel tcg -m 256 -nographic -no-reboot -nodefaults -serial stdio \
+            "qemu-system-x86_64 -accel tcg {} -nographic -no-reboot -nodefaults -serial stdio \
              -kernel {} -initrd {} {} -append",
-            file("vmlinuz").display(),
-            file("initrd").display(),
+            kernel.machine(),
+            kernel.directory().join("vmlinuz").display(),
+            initrd.display(),
             (0..more.end).map(card).collect::<Vec<_>>().join(" ")
         ));
         command.arg(format!("console=ttyS0 quiet panic=-1 door={door}"));

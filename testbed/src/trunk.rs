@@ -115,7 +115,10 @@ fn flow(frame: &[u8]) -> usize {
         _ => 0..PLACE,
     };
     let bytes = frame.get(of).unwrap_or_default();
-    bytes.iter().fold(0, |sum: usize, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)))
+    let sum =
+        bytes.iter().fold(0, |sum: u64, byte| sum.wrapping_mul(257).wrapping_add(u64::from(*byte)));
+    // A client's ports are all odd or all even: the low bits alone would not tell flows apart.
+    (sum.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
 }
 
 /// Every frame, until the device is gone.

@@ -78,7 +78,7 @@ fn more(before: [[u64; 2]; 2], now: [[u64; 2]; 2]) -> [[u64; 2]; 2] {
 /// Every VIP again and again: flows enough for two wires.
 fn traffic(topology: &Topology) -> Result<()> {
     for vip in vips() {
-        for _ in 0..10 {
+        for _ in 0..20 {
             ask(&topology.client, vip)?;
         }
     }
@@ -166,6 +166,7 @@ fn balance_xor_uses_both_members_in_both_directions_and_leaves_out_one_that_is_c
     let before = carried(&topology, "lb")?;
     traffic(&topology)?;
     let each = more(before, carried(&topology, "lb")?);
+    println!("frames from and to the appliance, on each wire: {each:?}");
     assert!(each.as_flattened().iter().all(|frames| *frames > 20), "as before: {each:?}");
     appliance.stop(Signal::TERM)?;
     Ok(())

@@ -80,12 +80,13 @@ impl Schedule {
         self.running.remove(&id);
     }
 
-    /// Something hints that the answer may be another now: asks at once, unless it was just asked.
+    /// Something hints that the answer may be another now: asks at once, or, if it was just asked, a
+    /// moment later: what is hinted at may have happened since.
     pub fn hurry(&mut self, id: ProbeId, now: Duration) {
         let Some(times) = self.times.get(&id).copied() else { return };
-        let asked_just_now = times.asked.is_some_and(|asked| now < asked + Self::HURRY);
-        if !asked_just_now && now < times.due {
-            self.move_to(id, now);
+        let soonest = times.asked.map_or(now, |asked| now.max(asked + Self::HURRY));
+        if soonest < times.due {
+            self.move_to(id, soonest);
         }
     }
 
@@ -208,14 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_brings_the_next_probe_forward_but_not_right_after_another() {
+    fn a_hint_brings_the_next_probe_forward_but_not_to_right_after_another() {
         let mut schedule = schedule(1, 1);
         let at = Duration::from_millis;
         schedule.begin(at(0));
         schedule.end(ProbeId(0));
-        schedule.hurry(ProbeId(0), at(500));
-        assert!(schedule.begin(at(500)).is_empty());
         schedule.hurry(ProbeId(0), at(1500));
         assert_eq!(schedule.begin(at(1500)), [ProbeId(0)]);
+        schedule.end(ProbeId(0));
+        schedule.hurry(ProbeId(0), at(2000));
+        assert!(schedule.begin(at(2000)).is_empty());
+        assert_eq!(schedule.begin(at(2500)), [ProbeId(0)]);
     }
 }

@@ -3,6 +3,7 @@
 mod bgp;
 mod carrier;
 mod ecmp;
+mod hints;
 mod neighbours;
 mod pace;
 mod routes;

@@ -101,3 +101,19 @@ fn two_machines_with_the_gateways_address_are_told_of() -> Result<()> {
     appliance.stop(Signal::TERM)?;
     Ok(())
 }
+
+/// A lost first packet comes again after a second, when these probes are over.
+#[test]
+fn at_the_start_checks_wait_until_neighbours_are_known() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let check = "initial_health = \"unhealthy\"\nhealth_check = { protocol = \"TCP\", port = 80, \
+                 interval = \"60s\", timeout = \"900ms\" }";
+    let config = config(&topology).to_string().replace("initial_health = \"healthy\"", check);
+    let appliance = Appliance::start(&topology, &config)?;
+    // A new interface has no address of IPv6 to ask from for about that long.
+    for name in ["rack/b1 ", "rack/b2 ", "rack/b3 "] {
+        appliance.wait_for_line(0, &["health changed", "web-v4", name, "to=\"healthy\""])?;
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}

@@ -30,6 +30,7 @@ use crate::first_results::{Due, FirstResults};
 use crate::host::Hosts;
 use crate::lag::Lag;
 use crate::logging::Log;
+use crate::opening::Opening;
 use crate::ports::{self, Ports};
 use crate::quiet::Quiet;
 use crate::rounds::Rounds;
@@ -59,6 +60,7 @@ pub(crate) struct Appliance {
     routes: Routes,
     tunnels: TunnelErrors,
     checks: Checks,
+    opening: Opening,
     first_results: FirstResults,
     watch: Watch,
     background: Background,
@@ -135,7 +137,7 @@ impl Appliance {
         }
         let manager = Manager::new(workers.len(), start.elapsed());
         let first_results = FirstResults::of_start(controller.state(), start.elapsed());
-        let mut appliance = Self {
+        Ok(Self {
             controller,
             publisher,
             newest,
@@ -152,19 +154,19 @@ impl Appliance {
             routes,
             tunnels,
             checks,
+            opening: Opening::new(start.elapsed()),
             first_results,
             watch,
             background,
             manager,
             _quiet: quiet,
             _claims: claims,
-        };
-        appliance.checks.watch(appliance.controller.state());
-        Ok(appliance)
+        })
     }
 
     /// Serves until it is told to stop, or a worker ends by itself or stalls.
     pub(crate) fn serve(mut self, file: &Path, events: &Events, log: &Log) -> Ending {
+        self.begin_checks();
         let ending = loop {
             match events.next(self.wait()) {
                 Event::Network => self.reroute(),
@@ -176,6 +178,7 @@ impl Appliance {
                 Event::Stop => break Ending::Asked,
                 Event::WorkerEnded(number) => break Ending::WorkerEnded(number),
             }
+            self.begin_checks();
             self.serve_first_results();
             // Whatever keeps coming: time passes too.
             if let Err(stalled) = self.advance() {
@@ -229,6 +232,14 @@ impl Appliance {
         match announced {
             Ok(()) => self.first_results = FirstResults::of_reload(new, now),
             Err(kept) => new.end(Arc::clone(self.controller.state()), Err(kept)),
+        }
+    }
+
+    /// What the ways to backends have waited for, if it is time.
+    fn begin_checks(&mut self) {
+        let (routes, state) = (&self.routes, self.controller.state());
+        if self.opening.is_due(|| routes.know_ways(state), self.start.elapsed()) {
+            self.checks.watch(state);
         }
     }
 

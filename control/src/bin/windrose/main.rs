@@ -27,6 +27,7 @@ mod lag;
 mod listing;
 mod logging;
 mod members;
+mod opening;
 mod operate;
 mod paperwork;
 mod pcap;

@@ -29,6 +29,17 @@ impl Routes {
         self.0.clone()
     }
 
+    /// Whether there is a way, up to an Ethernet address, to every backend; what a file leads to by
+    /// itself is there at once.
+    pub(crate) fn know_ways(&self, state: &State) -> bool {
+        let Some(kernel) = &self.0 else { return true };
+        let known = |address| {
+            let ways = kernel.ways(state.config(), address);
+            ways.hops.iter().any(|hop| hop.mac.is_some())
+        };
+        state.services().flat_map(|service| &service.backends).all(|backend| known(backend.address))
+    }
+
     /// Asks for the ways to all backends that there are now, those that drain included.
     pub(crate) fn want(&self, state: &State) {
         let Some(kernel) = &self.0 else { return };

@@ -3,6 +3,7 @@
 //! `config` is the only maker of these values. Names are kept as written; references by
 //! name have been checked to lead somewhere.
 
+mod authorities;
 mod link;
 mod ratio;
 pub(crate) mod written;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tables::{HashSeed, Mac};
 
+pub use authorities::Authorities;
 pub use link::{AnnounceVips, Bond, BondMode, DeviceUse};
 pub use ratio::{Ratio, RatioError};
 pub use tables::rules::Ports;
@@ -368,6 +370,8 @@ pub struct HealthCheck {
     pub host: String,
     /// Whether it is inside TLS.
     pub tls: bool,
+    /// Whom the server's certificate has to be vouched for by; `None`: any certificate will do.
+    pub tls_ca: Option<Arc<Authorities>>,
     /// TCP and SSL: what is sent once there is a connection.
     pub send: String,
     /// TCP and SSL: what the answer has to begin with.

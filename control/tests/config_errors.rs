@@ -186,6 +186,30 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
         &["has no tls", "\"HTTP2\", \"GRPC\""],
     ),
     (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, tls_ca = \"/x\" }",
+        &["this check's protocol has no tls_ca", "for \"HTTPS\", \"HTTP2\", \"SSL\", \"GRPC\""],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, tls_ca = \"ca.pem\" }",
+        &["tls_ca = \"ca.pem\": not a path from \"/\"", "certificates in PEM"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, tls_ca = \"/no/ca.pem\" }",
+        &["tls_ca = \"/no/ca.pem\": there is no such file"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, tls_ca = \"/dev/null\" }",
+        &["a pipe or a device"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, tls_ca = \"/etc\" }",
+        &["this is a directory"],
+    ),
+    (
+        "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"SSL\", port = 80, tls_ca = \"/etc/passwd\" }",
+        &["it has no certificate", "BEGIN CERTIFICATE"],
+    ),
+    (
         "[[service]]\nname = \"s\"\nhealth_check = { protocol = \"HTTP\", port = 80, expect = \"x\" }",
         &["has no expect", "\"TCP\", \"SSL\""],
     ),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -21,6 +22,9 @@ const REFUSED: &str = "reload refused";
 
 /// The control socket's name in the appliance's folder.
 const SOCKET: &str = "control.sock";
+
+/// The file of its operator's orders there.
+const ORDERS: &str = "state/orders.json";
 
 /// The sum of the outcomes, as the table names it.
 pub const TOTAL: &str = "= received";
@@ -132,7 +136,7 @@ impl Appliance {
         self.write(config)?;
         let before = self.process.stderr().len();
         self.process.signal(Signal::HUP)?;
-        self.process.wait_for(what, 10, |p| p.stderr().get(before..).is_some_and(&as_expected))
+        self.process.wait_for(what, 30, |p| p.stderr().get(before..).is_some_and(&as_expected))
     }
 
     /// Writes the file anew and sends SIGHUP, and waits for nothing.
@@ -160,6 +164,11 @@ impl Appliance {
     /// Its control socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join(SOCKET)
+    }
+
+    /// Where it keeps its operator's orders.
+    pub fn orders(&self) -> PathBuf {
+        self.directory.path().join(ORDERS)
     }
 
     /// Runs a command of `windrose` that talks to it.
@@ -198,6 +207,20 @@ impl Appliance {
     /// Waits until it has logged this.
     pub fn wait_for_log(&mut self, what: &str) -> Result<()> {
         self.process.wait_for(what, 10, |p| p.stderr().contains(what))
+    }
+
+    /// Waits for a line of the log, after `from` bytes of it, that has all of these: where it ends.
+    pub fn wait_for_line(&self, from: usize, words: &[&str]) -> Result<usize> {
+        let ends = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < ends {
+            let log = self.log();
+            let has = |line: &&str| words.iter().all(|word| line.contains(word));
+            if let Some(line) = log.get(from..).unwrap_or_default().lines().find(has) {
+                return Ok(log.find(line).unwrap_or(from) + line.len());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Err(Error::Unexpected(format!("no line with {words:?}:\n{}", self.log())))
     }
 
     /// The counters now.
@@ -254,7 +277,7 @@ pub struct Said {
 /// A configuration with a control socket, and a file for orders, of its own: several appliances run
 /// on one machine.
 fn with_admin(config: &str, folder: &Path) -> String {
-    let [socket, orders] = [SOCKET, "orders.json"].map(|name| folder.join(name));
+    let [socket, orders] = [SOCKET, ORDERS].map(|name| folder.join(name));
     let keys = format!("socket = {socket:?}\norders = {orders:?}\n");
     match config.split_once("[admin]\n") {
         Some((before, after)) => format!("{before}[admin]\n{keys}{after}"),

@@ -2,7 +2,7 @@
 //! decapsulator.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
@@ -14,6 +14,14 @@ use crate::process::{Process, binary};
 
 /// The weights that it can give itself.
 const WEIGHTS: [u16; 3] = [0, 1, 4];
+
+/// Its certificate, for web.example, and the key; and who vouches for it.
+const CERTIFICATE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../control/tests/probes/vouched.pem");
+const KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../control/tests/probes/key.pem");
+/// A file of certificates that vouch for what a backend shows at port 443.
+pub const AUTHORITY: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../control/tests/probes/authority.pem");
 
 /// A running backend.
 #[derive(Debug)]
@@ -44,9 +52,14 @@ impl Backend {
         Ok(Self { name, nginx, _decap: decap, files, namespace })
     }
 
+    /// Its folder, which goes with it.
+    pub fn files(&self) -> &Path {
+        self.files.path()
+    }
+
     /// Ends its web server as a crash does: nobody is told.
-    pub fn crash(&mut self) -> Result<()> {
-        self.nginx.stop(Signal::KILL, 5).map(drop)
+    pub fn crash(&self) -> Result<()> {
+        self.nginx.signal(Signal::KILL)
     }
 
     /// Starts its web server again.
@@ -146,6 +159,10 @@ http {{
     server {{
         listen 80;
         listen [::]:80;
+        listen 443 ssl;
+        listen [::]:443 ssl;
+        ssl_certificate {CERTIFICATE};
+        ssl_certificate_key {KEY};
         root {directory}/www;
         default_type text/plain;
         location = /healthz {{

@@ -163,6 +163,17 @@ impl Topology {
         self.backends.iter().try_for_each(|backend| backend.namespace.ip(&add).map(drop))
     }
 
+    /// Takes a backend's wire out of the switch, as of a host that has lost its power: nobody is told.
+    pub fn unplug(&self, index: usize) -> Result<()> {
+        self.fabric.ip(&format!("link set {}0 nomaster", address::backend_name(index))).map(drop)
+    }
+
+    /// Puts it back.
+    pub fn replug(&self, index: usize) -> Result<()> {
+        let wire = address::backend_name(index);
+        self.fabric.ip(&format!("link set {wire}0 master backs")).map(drop)
+    }
+
     /// Connects an interface to a bridge of the fabric.
     fn plug(&self, namespace: &Namespace, interface: &str, bridge: &str, mtu: u16) -> Result<()> {
         let role = namespace.name().rsplit('-').next().unwrap_or_default();

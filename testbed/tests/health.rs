@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use testbed::address::{Family, backend, vip};
 use testbed::appliance::Appliance;
+use testbed::backend::AUTHORITY;
 use testbed::client::Connection;
 use testbed::config::Config;
 use testbed::topology::{Arms, Topology};
@@ -26,23 +26,9 @@ fn checked(config: &Config, keys: &str, more: &str) -> String {
     config.to_string().replace("initial_health = \"healthy\"", &check)
 }
 
-/// Waits for a line of the log, after `from` bytes of it, that has all of these; where it ends.
-fn wait_for(appliance: &Appliance, from: usize, words: &[&str]) -> Result<usize> {
-    let end = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < end {
-        let log = appliance.log();
-        let has = |line: &&str| words.iter().all(|word| line.contains(word));
-        if let Some(line) = log.get(from..).unwrap_or_default().lines().find(has) {
-            return Ok(log.find(line).unwrap_or(from) + line.len());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Err(Error::Unexpected(format!("no line with {words:?}:\n{}", appliance.log())))
-}
-
 fn becomes(appliance: &Appliance, from: usize, name: &str, verdict: &str) -> Result<usize> {
     let [name, verdict] = [format!("backend=rack/{name} "), format!("to=\"{verdict}\"")];
-    wait_for(appliance, from, &["health changed", "web-v4", &name, &verdict])
+    appliance.wait_for_line(from, &["health changed", "web-v4", &name, &verdict])
 }
 
 /// Who answers new connections from as many source ports.
@@ -67,7 +53,7 @@ fn w8_a_vip_that_is_missing_on_a_backend_is_red_by_vip_and_green_by_address() ->
         for name in ["b1", "b3"] {
             becomes(&appliance, 0, name, "healthy")?;
         }
-        wait_for(&appliance, 0, &["rack/b2 ", "\"unhealthy\"", &missing.to_string()])?;
+        appliance.wait_for_line(0, &["rack/b2 ", "\"unhealthy\"", &missing.to_string()])?;
         let shares = shares(&topology, 60)?;
         assert_eq!(shares.keys().collect::<Vec<_>>(), ["b1", "b3"], "{missing}");
 
@@ -91,7 +77,7 @@ fn w8_probes_go_through_every_tunnel_and_with_one_arm_or_vlans_too() -> Result<(
         let appliance = Appliance::start(&topology, &checked(&config, "target = \"vip\"", ""))?;
         for (service, name) in [("web-v4", "b1"), ("web-v4", "b2"), ("web-v6", "b3")] {
             let name = format!("backend=rack/{name} ");
-            wait_for(&appliance, 0, &["health changed", service, &name, "\"healthy\""])?;
+            appliance.wait_for_line(0, &["health changed", service, &name, "\"healthy\""])?;
         }
         appliance.stop(Signal::TERM)?;
     }
@@ -114,8 +100,8 @@ fn w1_w5_servers_change_their_shares_by_header() -> Result<()> {
         let from = appliance.log().len();
         weigh(weights)?;
         if weights[0] == 4 {
-            wait_for(&appliance, from, &["weight changed", "web-v4", "rack/b1 "])?;
-            wait_for(&appliance, from, &["weight changed", "web-v4", "rack/b2 "])?;
+            appliance.wait_for_line(from, &["weight changed", "web-v4", "rack/b1 "])?;
+            appliance.wait_for_line(from, &["weight changed", "web-v4", "rack/b2 "])?;
         }
         let shares = shares(&topology, 3_000)?;
         println!("weights {weights:?}: {shares:.1?}");
@@ -126,69 +112,6 @@ fn w1_w5_servers_change_their_shares_by_header() -> Result<()> {
     }
     appliance.stop(Signal::TERM)?;
     Ok(())
-}
-
-/// New connections, one after the other, until `done`: when each failed one began.
-fn load(topology: &Topology, done: impl Fn(usize) -> bool) -> (usize, Vec<Instant>) {
-    let (mut asked, mut failed) = (0, Vec::new());
-    while !done(asked) {
-        let begun = Instant::now();
-        let port = FIRST_PORT + asked as u16 % 40_000;
-        let answer = Connection::open_from(&topology.client, port, VIP());
-        if answer.and_then(|mut connection| connection.who()).is_err() {
-            failed.push(begun);
-        }
-        asked += 1;
-    }
-    (asked, failed)
-}
-
-#[test]
-fn a_backend_that_crashes_under_load_costs_new_connections_only_until_it_is_found_out() -> Result<()>
-{
-    let mut topology = Topology::new(Arms::Two)?;
-    let config = checked(&Config::new(&topology), "target = \"vip\"", "");
-    let appliance = Appliance::start(&topology, &config)?;
-    for name in ["b1", "b2", "b3"] {
-        becomes(&appliance, 0, name, "healthy")?;
-    }
-    let mut open = Vec::new();
-    for port in 1_000..1_060 {
-        let mut connection = Connection::open_from(&topology.client, port, VIP())?;
-        open.push((connection.who()?, connection));
-    }
-    let from = appliance.log().len();
-    let crash = Instant::now();
-    topology.backends[0].crash()?;
-    let found = || becomes_now(&appliance, from, "b1");
-    let (asked, failed) = load(&topology, |_| found());
-    let out = crash.elapsed();
-    // What was on its way when the verdict fell has been asked by now.
-    let (after, failed_after) = load(&topology, |asked| asked == 300);
-    println!(
-        "crash: out of the set after {out:?}; {asked} new connections until then, {} failed, the last {:?} after the crash; \
-         then {} of {after} failed (interval 400 ms, threshold 2, timeout 300 ms)",
-        failed.len(),
-        failed.last().map(|at| at.duration_since(crash)),
-        failed_after.len(),
-    );
-    assert_eq!(failed_after.len(), 0);
-    for (name, connection) in open.iter_mut().filter(|(name, _)| name != "b1") {
-        assert_eq!(&connection.who()?, name, "an open connection to another backend");
-    }
-    topology.backends[0].revive()?;
-    becomes(&appliance, from, "b1", "healthy")?;
-    appliance.stop(Signal::TERM)?;
-    Ok(())
-}
-
-fn becomes_now(appliance: &Appliance, from: usize, name: &str) -> bool {
-    let log = appliance.log();
-    let words = ["eligible set changed", "web-v4", &format!("left=\"rack/{name}\"")];
-    let mut lines = log.get(from..).unwrap_or_default().lines();
-    // It is logged when it is decided; the workers have it when its Tables are published.
-    lines.any(|l| words.iter().all(|w| l.contains(w)))
-        && lines.any(|l| l.contains("tables published"))
 }
 
 /// Two primaries, of which both have to be healthy, and a failover backend.
@@ -215,7 +138,7 @@ fn t10_e3_services_fail_over_by_ratio_and_back_with_draining_on_and_off() -> Res
         for name in ["b1", "b2"] {
             becomes(&appliance, 0, name, "healthy")?;
         }
-        wait_for(&appliance, 0, &["health changed", "web-v4", "spare/b3 ", "\"healthy\""])?;
+        appliance.wait_for_line(0, &["health changed", "web-v4", "spare/b3 ", "\"healthy\""])?;
         let before = shares(&topology, 40)?;
         assert_eq!(before.keys().collect::<Vec<_>>(), ["b1", "b2"]);
         let mut open = open_to(&topology, "b2")?;
@@ -223,14 +146,14 @@ fn t10_e3_services_fail_over_by_ratio_and_back_with_draining_on_and_off() -> Res
         let from = appliance.log().len();
         topology.backends[0].set_healthy(false)?;
         becomes(&appliance, from, "b1", "unhealthy")?;
-        wait_for(&appliance, from, &["pool changed", "web-v4", "to=\"failover\""])?;
+        appliance.wait_for_line(from, &["pool changed", "web-v4", "to=\"failover\""])?;
         let during = shares(&topology, 40)?;
         assert_eq!(during.keys().collect::<Vec<_>>(), ["b3"], "one of two is less than 0.6");
         assert_eq!(open.who().is_ok_and(|name| name == "b2"), draining, "draining {draining}");
 
         let from = appliance.log().len();
         topology.backends[0].set_healthy(true)?;
-        wait_for(&appliance, from, &["pool changed", "web-v4", "to=\"primary\""])?;
+        appliance.wait_for_line(from, &["pool changed", "web-v4", "to=\"primary\""])?;
         assert_eq!(shares(&topology, 40)?, before);
         appliance.stop(Signal::TERM)?;
     }
@@ -265,6 +188,54 @@ fn r2_a_reload_that_adds_a_dead_backend_is_answered_and_gives_it_nobody() -> Res
     assert_eq!(shares.keys().collect::<Vec<_>>(), ["b1", "b2"]);
     topology.backends[2].revive()?;
     becomes(&appliance, 0, "b3", "healthy")?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+/// Both services asked by HTTPS, with a file of authorities, through the tunnel to the VIP.
+fn secured(config: &Config, authorities: &str) -> String {
+    let check = format!(
+        "initial_health = \"healthy\"\nhealth_check = {{ protocol = \"HTTPS\", port = 443, \
+         request_path = \"/healthz\", host = \"web.example\", interval = \"400ms\", \
+         tls_ca = {authorities:?} }}"
+    );
+    config.to_string().replace("initial_health = \"healthy\"", &check)
+}
+
+#[test]
+fn https_checks_look_at_certificates_where_the_file_says_who_vouches_for_them() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let folder = topology.backends[0].files().to_owned();
+    let authorities = folder.join("ca.pem").display().to_string();
+    let write = |text: &str| {
+        std::fs::write(&authorities, text).map_err(|e| Error::Unexpected(e.to_string()))
+    };
+    write(&std::fs::read_to_string(AUTHORITY).unwrap_or_default())?;
+    let mut appliance = Appliance::start(&topology, &secured(&config, &authorities))?;
+    for name in ["b1", "b2", "b3"] {
+        becomes(&appliance, 0, name, "healthy")?;
+    }
+    for (text, why) in [("no PEM", "it has no certificate"), ("", "it has no certificate")] {
+        write(text)?;
+        appliance.reload_refused(&secured(&config, &authorities), why)?;
+    }
+    let missing = format!("{authorities}.not");
+    appliance.reload_refused(&secured(&config, &missing), "there is no such file")?;
+
+    // Somebody else vouches now: the same file name, another certificate in it.
+    let from = appliance.log().len();
+    write(
+        &std::fs::read_to_string(AUTHORITY.replace("authority", "certificate")).unwrap_or_default(),
+    )?;
+    let said = {
+        appliance.write(&secured(&config, &authorities))?;
+        appliance.tell(&["reload"])?
+    };
+    assert!(said.contains("1 certificate, not the same, in it"), "{said}");
+    becomes(&appliance, from, "b1", "unhealthy")?;
+    let said = appliance.tell(&["health", "--failing"])?;
+    assert!(said.contains("certificate: no authority of tls_ca vouches for it"), "{said}");
     appliance.stop(Signal::TERM)?;
     Ok(())
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::settings::{Found, Setting, Told, comes_or_goes};
 use crate::model::written::Written;
 use crate::model::{
-    Affinity, Config, Encapsulation, FailoverPolicy, HealthCheck, Profile, Service, ZonalAffinity,
+    Affinity, Authorities, Config, Encapsulation, FailoverPolicy, HealthCheck, Profile, Service,
+    ZonalAffinity,
 };
 
 /// One service's settings, and whether it comes or goes.
@@ -120,6 +121,7 @@ fn health_check(found: &mut Found, old: Option<&HealthCheck>, new: Option<&Healt
             ("request_path", check.request_path.written()),
             ("host", check.host.written()),
             ("tls", check.tls.written()),
+            ("tls_ca", check.tls_ca.as_ref().map_or_else(|| json!(""), |ca| json!(ca.path()))),
             ("send", check.send.written()),
             ("expect", check.expect.written()),
             ("grpc_service", check.grpc_service.written()),
@@ -130,6 +132,23 @@ fn health_check(found: &mut Found, old: Option<&HealthCheck>, new: Option<&Healt
             ("target", check.target.written()),
         ]
     });
+    let authorities = |check: Option<&HealthCheck>| check.and_then(|c| c.tls_ca.clone());
+    if let (Some(old), Some(new)) = (authorities(old), authorities(new))
+        && old.path() == new.path()
+        && old != new
+    {
+        let told =
+            |ca: &Authorities, which| Told::words(format!("{}{which} in it", certificates(ca)));
+        let key = format!("health_check.tls_ca = {:?}", new.path());
+        found.compare(&key, Some(told(&old, "")), Some(told(&new, ", not the same,")));
+    }
+}
+
+fn certificates(authorities: &Authorities) -> String {
+    match authorities.count() {
+        1 => "1 certificate".to_owned(),
+        count => format!("{count} certificates"),
+    }
 }
 
 /// A table that a file may not have: each key by itself.

@@ -147,3 +147,23 @@ fn the_hash_seed_is_not_shown() {
     assert!(told.contains("dataplane.hash_seed: one → another (a secret: not shown)"), "{told}");
     assert!(!told.contains("abab") && !told.contains("171"), "{told}");
 }
+
+#[test]
+fn other_certificates_in_the_same_file_are_a_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ca.pem");
+    let certificates = ["authority.pem", "certificate.pem"]
+        .map(|name| format!("{}/tests/probes/{name}", env!("CARGO_MANIFEST_DIR")));
+    let with = |certificate: &str| {
+        std::fs::copy(certificate, &path).expect("copies");
+        let check = "health_check = { protocol = \"SSL\", port = 443, tls_ca =";
+        config(&format!("{check} {path:?} }}"), &["b1", "b2"])
+    };
+    let [old, new] = certificates.each_ref().map(|c| with(c));
+    let found = diff(&old, &new).expect("fits").words();
+    let expected = format!(
+        "health_check.tls_ca = {path:?}: 1 certificate in it → 1 certificate, not the same, in it"
+    );
+    assert!(found.contains(&expected), "{found}");
+    assert!(diff(&new, &with(&certificates[1])).expect("fits").is_empty());
+}

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{CheckProtocol, Encapsulation};
+use crate::model::{Authorities, CheckProtocol, Encapsulation};
 
 /// A check. Two services that want the same one share its answers, so everything that makes a
 /// difference on the wire or in time is in here, and nothing else: thresholds are each service's own.
@@ -55,6 +55,8 @@ pub struct Ask {
     pub protocol: CheckProtocol,
     /// HTTP2 and GRPC: whether inside TLS.
     pub tls: bool,
+    /// Inside TLS: whom the certificate has to be vouched for by; `None`: any will do.
+    pub tls_ca: Option<Arc<Authorities>>,
     /// HTTP kinds: the path.
     pub path: String,
     /// The host header, `:authority` and TLS server name; empty: the address.

@@ -78,6 +78,9 @@ pub enum Reason {
     /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(String),
+    /// The server's certificate is not one that `tls_ca` vouches for.
+    #[error("certificate: {0}")]
+    Certificate(String),
     /// TLS without HTTP/2.
     #[error("the server did not choose HTTP/2 (ALPN \"h2\")")]
     NoHttp2,

@@ -125,6 +125,7 @@ fn ask(profile: Profile, check: &HealthCheck) -> Ask {
     Ask {
         protocol: check.protocol,
         tls: check.tls,
+        tls_ca: check.tls_ca.clone(),
         path: check.request_path.clone(),
         host: check.host.clone(),
         send: check.send.clone(),

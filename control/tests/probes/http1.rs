@@ -88,6 +88,8 @@ async fn what_is_no_http_is_said_to_be_none() {
     );
     for (name, response) in [
         ("no head at all", "SSH-2.0-OpenSSH_9.2\r\n\r\n"),
+        ("a body without a head", "ok\n"),
+        ("bytes", "\0\u{1}\u{7f}\0\r\n\r\n"),
         ("a status that is no number", "HTTP/1.1 abc OK\r\n\r\n"),
         ("a head without end", many),
     ] {
@@ -156,6 +158,20 @@ async fn a_reset_after_the_whole_response_changes_nothing() {
     })
     .await;
     assert_eq!(said(&ask(question(Http, port)).await), "HTTP 200");
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_takes_ends_with_the_probes_time() {
+    // Its queue has room for one, and then the kernel takes no more first packets.
+    let full = tokio::net::TcpSocket::new_v4().expect("a socket");
+    full.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).expect("binds");
+    let listener = full.listen(0).expect("listens");
+    let address = listener.local_addr().expect("bound");
+    let waits = [(); 4].map(|()| tokio::spawn(tokio::net::TcpStream::connect(address)));
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    let report = ask(question(Http, address.port())).await;
+    assert_eq!(said(&report), "timeout after 700ms in TCP connect");
+    waits.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test]

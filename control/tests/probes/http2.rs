@@ -37,6 +37,9 @@ async fn http2_answers_by_prior_knowledge_and_by_alpn() {
         ("plain", plain(Second::Answer(200, "5")).await, ("HTTP 200", "5")),
         ("TLS", in_tls(&[b"h2"], Second::Answer(200, "6")).await, ("HTTP 200", "6")),
         ("503", plain(Second::Answer(503, "0")).await, ("HTTP 503", "0")),
+        ("redirect", plain(Second::Answer(301, "7")).await, ("HTTP 301", "7")),
+        ("a body without end", plain(Second::Endless).await, ("HTTP 200", "none")),
+        ("a long head", plain(Second::Head(100)).await, ("HTTP 200", "none")),
         ("GOAWAY, NO_ERROR", plain(Second::AnswerAndGoAway).await, ("HTTP 200", "7")),
     ] {
         let report = ask(question).await;
@@ -61,6 +64,8 @@ async fn http2_says_how_it_failed() {
             plain(Second::GoAway).await,
             "the connection was closed in the wait for the response",
         ),
+        ("reset in the answer", plain(Second::AnswerAndReset).await, ""),
+        ("a head without bound", plain(Second::Head(2_000)).await, ""),
         ("no answer", plain(Second::Nothing).await, "timeout after 700ms in "),
         (
             "TLS without ALPN",
@@ -69,6 +74,8 @@ async fn http2_says_how_it_failed() {
         ),
     ] {
         let report = ask(question).await;
+        println!("{name}: {}", said(&report));
+        assert!(report.answer.is_err(), "{name}: {}", said(&report));
         assert!(said(&report).starts_with(expected), "{name}: {}", said(&report));
         assert_eq!(weight(&report), "", "{name}");
     }
@@ -84,6 +91,11 @@ async fn grpc_health_serves_or_says_why_not() {
         ("no such method", grpc(&[], "12").await, "gRPC status Unimplemented"),
     ] {
         assert_eq!(said(&ask(question).await), expected, "{name}");
+    }
+    for (service, expected) in [("shop", "gRPC SERVING"), ("", "gRPC status NotFound")] {
+        let mut of = plain(Second::GrpcOf("shop")).await;
+        (of.ask.protocol, of.ask.grpc_service) = (Grpc, service.into());
+        assert_eq!(said(&ask(of).await), expected, "{service}");
     }
     let mut silent = plain(Second::Nothing).await;
     silent.ask.protocol = Grpc;

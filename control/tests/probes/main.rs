@@ -1,5 +1,6 @@
 //! Every kind of probe against servers that behave, misbehave, or do nothing (W-1, W-4).
 
+mod certificates;
 mod http1;
 mod http2;
 mod server;
@@ -27,6 +28,7 @@ pub(crate) fn question(protocol: CheckProtocol, port: u16) -> Question {
         ask: Ask {
             protocol,
             tls,
+            tls_ca: None,
             path: "/health".into(),
             host: "web.example".into(),
             send: String::new(),

@@ -73,9 +73,17 @@ pub(crate) async fn silence() {
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
-/// TLS with a certificate that nobody signed, for another name, long expired.
+/// A certificate that nobody signed, for another name.
+const NOBODYS: &[u8] = include_bytes!("certificate.pem");
+
+/// TLS with a certificate that nobody vouches for.
 pub(crate) fn acceptor(alpn: &[&[u8]]) -> TlsAcceptor {
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("certificate.pem"));
+    acceptor_with(NOBODYS, alpn)
+}
+
+/// TLS with this certificate, whose key is that of all of them here.
+pub(crate) fn acceptor_with(certificate: &[u8], alpn: &[&[u8]]) -> TlsAcceptor {
+    let certificate = CertificateDer::from_pem_slice(certificate);
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("key.pem"));
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions().expect("versions");
@@ -98,6 +106,14 @@ pub(crate) enum Second {
     GoAway,
     /// Answers as gRPC with these bytes and this gRPC status.
     Grpc(&'static [u8], &'static str),
+    /// Answers as gRPC that it serves, if it is asked about this service.
+    GrpcOf(&'static str),
+    /// Answers 200, and a body that does not end.
+    Endless,
+    /// Answers with a head of so many fields of 32 bytes.
+    Head(usize),
+    /// Answers, and takes the answer back before its end: RST_STREAM.
+    AnswerAndReset,
     /// Says nothing.
     Nothing,
 }
@@ -107,6 +123,7 @@ pub(crate) async fn http2(stream: impl Stream, what: Second) {
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
     while let Some(Ok((request, respond))) = connection.accept().await {
         assert!(request.uri().scheme_str().is_some(), "{request:?}");
+        let mut respond = respond;
         match what {
             Second::GoAway => connection.abrupt_shutdown(h2::Reason::NO_ERROR),
             Second::AnswerAndGoAway => {
@@ -115,6 +132,14 @@ pub(crate) async fn http2(stream: impl Stream, what: Second) {
             }
             Second::Answer(status, weight) => answer(respond, status, weight),
             Second::Grpc(message, status) => grpc(respond, message, status),
+            Second::GrpcOf(service) => drop(tokio::spawn(grpc_of(request, respond, service))),
+            Second::Endless => drop(tokio::spawn(endless(respond))),
+            Second::Head(fields) => head(respond, fields),
+            Second::AnswerAndReset => {
+                let mut body =
+                    respond.send_response(hyper::Response::new(()), false).expect("it listens");
+                body.send_reset(h2::Reason::INTERNAL_ERROR);
+            }
             Second::Nothing => {
                 std::mem::forget(respond);
             }
@@ -140,4 +165,39 @@ fn grpc(mut respond: h2::server::SendResponse<Bytes>, message: &'static [u8], st
     let mut trailers = hyper::HeaderMap::new();
     trailers.insert("grpc-status", status.parse().expect("a number"));
     body.send_trailers(trailers).expect("it listens");
+}
+
+/// A message of gRPC has five bytes before it; of a health request the first field is the service's
+/// name, with two bytes before it.
+async fn grpc_of(
+    request: hyper::Request<h2::RecvStream>,
+    respond: h2::server::SendResponse<Bytes>,
+    service: &str,
+) {
+    let mut asked = Vec::new();
+    let mut body = request.into_body();
+    while let Some(Ok(bytes)) = body.data().await {
+        asked.extend_from_slice(&bytes);
+    }
+    match asked.get(7..) == Some(service.as_bytes()) {
+        true => grpc(respond, &[0, 0, 0, 0, 2, 8, 1], "0"),
+        false => grpc(respond, &[], "5"),
+    }
+}
+
+async fn endless(mut respond: h2::server::SendResponse<Bytes>) {
+    let mut body = respond.send_response(hyper::Response::new(()), false).expect("it listens");
+    while body.send_data(Bytes::from_static(&[b'x'; 1024]), false).is_ok() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn head(mut respond: h2::server::SendResponse<Bytes>, fields: usize) {
+    let mut response = hyper::Response::new(());
+    for number in 0..fields {
+        let name = hyper::header::HeaderName::try_from(format!("x-filler-{number:07}"));
+        let value = hyper::header::HeaderValue::from_static("aaaaaaaaaaaaaaaa");
+        response.headers_mut().insert(name.expect("a name"), value);
+    }
+    let _ = respond.send_response(response, true);
 }

@@ -1,14 +1,16 @@
 //! `[service.health_check]`, and the policies that need one (W-6).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::http::uri::{Authority, PathAndQuery};
 use serde_json::json;
 
+use super::authorities;
 use crate::config::field::Field;
 use crate::config::file::service::{HealthCheck, LocalityPolicy, Profile, Service};
 use crate::config::report::Report;
-use crate::model::{self, CheckProtocol};
+use crate::model::{self, Authorities, CheckProtocol};
 
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 const MOST_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -22,8 +24,9 @@ pub(super) fn check(raw: &Service, report: &mut Report<'_>) -> Option<model::Hea
     report.enter("health_check".into());
     times(check, report);
     keys(check, report);
+    let authorities = check.tls_ca.as_ref().and_then(|field| verified(check, field, report));
     report.leave();
-    Some(model(check))
+    Some(model(check, authorities))
 }
 
 /// W-6
@@ -81,6 +84,23 @@ fn keys(check: &HealthCheck, report: &mut Report<'_>) {
     }
 }
 
+/// Certificates are for checks inside TLS.
+fn verified(
+    check: &HealthCheck,
+    field: &Field<String>,
+    report: &mut Report<'_>,
+) -> Option<Arc<Authorities>> {
+    use CheckProtocol::{Grpc, Http2, Https, Ssl};
+    let of = Of { protocol: *check.protocol, known: check.protocol.is_sound() };
+    if !of.takes(field, &[Https, Http2, Ssl, Grpc], report) {
+        return None;
+    }
+    if of.known && !is_in_tls(check) {
+        report.refuse(field, "this check is not inside TLS", "add tls = true, or leave it out");
+    }
+    authorities::read(field, report)
+}
+
 /// The check's protocol; of a wrong one nothing more is said.
 struct Of {
     protocol: CheckProtocol,
@@ -129,13 +149,14 @@ fn short(field: &Field<String>, report: &mut Report<'_>) {
     }
 }
 
-fn model(raw: &Field<HealthCheck>) -> model::HealthCheck {
+fn model(raw: &HealthCheck, tls_ca: Option<Arc<Authorities>>) -> model::HealthCheck {
     model::HealthCheck {
         protocol: *raw.protocol,
         port: raw.port.get(),
         request_path: raw.request_path.value.clone(),
         host: raw.host.value.clone(),
-        tls: raw.tls.as_ref().map_or(in_tls(*raw.protocol), |tls| tls.value),
+        tls: is_in_tls(raw),
+        tls_ca,
         send: raw.send.value.clone(),
         expect: raw.expect.value.clone(),
         grpc_service: raw.grpc_service.value.clone(),
@@ -145,6 +166,10 @@ fn model(raw: &Field<HealthCheck>) -> model::HealthCheck {
         unhealthy_threshold: raw.unhealthy_threshold.get(),
         target: *raw.target,
     }
+}
+
+fn is_in_tls(check: &HealthCheck) -> bool {
+    check.tls.as_ref().map_or(in_tls(*check.protocol), |tls| tls.value)
 }
 
 /// Whether a protocol is inside TLS where the file does not say: HTTP/2 is, as everywhere on the

@@ -4,6 +4,7 @@
 //! model's value, a stand-in where something is wrong: the checks go on, the file is refused.
 
 mod address;
+mod authorities;
 mod backends;
 mod dataplane;
 mod devices;

@@ -95,6 +95,8 @@ config_table! {
         default host: String = "",
         /// HTTP2 (default true) and GRPC (default false): inside TLS.
         optional tls: bool,
+        /// Inside TLS: a PEM file; the server's certificate has to be vouched for by one of these. Without it every certificate will do.
+        optional tls_ca: String,
         /// TCP, SSL: what is sent once there is a connection.
         default send: String = "",
         /// TCP, SSL: what the answer has to begin with.

@@ -15,6 +15,7 @@ fn question(address: &str) -> Question {
         ask: Ask {
             protocol: CheckProtocol::Http,
             tls: false,
+            tls_ca: None,
             path: "/".into(),
             host: String::new(),
             send: String::new(),

@@ -221,6 +221,7 @@ mod tests {
         let ask = Ask {
             protocol: if tls { CheckProtocol::Https } else { CheckProtocol::Http },
             tls,
+            tls_ca: None,
             path: "/".into(),
             host: String::new(),
             send: String::new(),

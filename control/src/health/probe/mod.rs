@@ -2,13 +2,14 @@
 //!
 //! - this page: one probe from beginning to end, within its time;
 //! - [`dial`]: the TCP connection, to the backend's address or to a VIP;
-//! - `tls`: what is inside TLS, without a look at the certificate;
+//! - `tls`: what is inside TLS; `certificate`: whether somebody vouches for it, where that is asked;
 //! - `http`: HTTP/1 and HTTP/2; `grpc`: grpc.health.v1 over that;
 //! - `text`: TCP and SSL, what is sent and expected;
 //! - `deadline`: no step outlives the probe's time.
 //!
 //! Everything that a server sends is bounded: heads at [`MOST_HEAD`] bytes, bodies at [`MOST_BODY`].
 
+mod certificate;
 mod deadline;
 pub mod dial;
 mod grpc;

@@ -1,5 +1,5 @@
-//! TLS, without a look at the certificate: a check asks whether a server answers, and the address
-//! that it is asked at is the operator's own. So do the clouds' checks.
+//! TLS. Without `tls_ca` there is no look at the certificate: a check asks whether a server answers, and
+//! the address that it is asked at is the operator's own. So do the clouds' checks.
 
 use std::io;
 use std::net::IpAddr;
@@ -15,8 +15,8 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, SignatureScheme};
 
-use super::Stream;
 use super::deadline::Deadline;
+use super::{Stream, certificate};
 use crate::health::question::Question;
 use crate::health::report::{Reason, Step};
 use crate::model::CheckProtocol;
@@ -24,9 +24,10 @@ use crate::model::CheckProtocol;
 const HTTP_1: &[u8] = b"http/1.1";
 const HTTP_2: &[u8] = b"h2";
 
-/// TLS clients, by what they offer.
+/// TLS clients that take every certificate, by what they offer; others are made for each probe.
 #[derive(Clone)]
 pub(super) struct Tls {
+    provider: Arc<CryptoProvider>,
     plain: TlsConnector,
     http1: TlsConnector,
     http2: TlsConnector,
@@ -41,9 +42,23 @@ impl std::fmt::Debug for Tls {
 impl Tls {
     pub(super) fn new() -> Self {
         let provider = Arc::new(ring::default_provider());
+        let any = || Arc::new(AnyCertificate(Arc::clone(&provider)));
         let [plain, http1, http2] =
-            [&[][..], &[HTTP_1], &[HTTP_2]].map(|alpn| connector(&provider, alpn));
-        Self { plain, http1, http2 }
+            [&[][..], &[HTTP_1], &[HTTP_2]].map(|alpn| connector(&provider, any(), alpn));
+        Self { provider, plain, http1, http2 }
+    }
+
+    /// What a question is asked with. To make one costs microseconds beside a handshake's hundreds, and
+    /// leaves nothing to keep in step with reloads.
+    fn connector(&self, question: &Question) -> Result<TlsConnector, Reason> {
+        let (anyone, alpn) = match question.ask.protocol {
+            CheckProtocol::Http2 | CheckProtocol::Grpc => (&self.http2, &[HTTP_2][..]),
+            CheckProtocol::Https => (&self.http1, &[HTTP_1][..]),
+            CheckProtocol::Http | CheckProtocol::Tcp | CheckProtocol::Ssl => (&self.plain, &[][..]),
+        };
+        let Some(authorities) = &question.ask.tls_ca else { return Ok(anyone.clone()) };
+        let verifier = certificate::verifier(authorities, &self.provider)?;
+        Ok(connector(&self.provider, verifier, alpn))
     }
 
     /// The handshake.
@@ -54,16 +69,13 @@ impl Tls {
         address: IpAddr,
         deadline: Deadline,
     ) -> Result<TlsStream<S>, Reason> {
-        let (connector, wants) = match question.ask.protocol {
-            CheckProtocol::Http2 | CheckProtocol::Grpc => (&self.http2, Some(HTTP_2)),
-            CheckProtocol::Https => (&self.http1, None),
-            CheckProtocol::Http | CheckProtocol::Tcp | CheckProtocol::Ssl => (&self.plain, None),
-        };
+        let connector = self.connector(question)?;
         let name = server_name(&question.ask.host, address);
         let shaken = deadline.within(Step::Tls, connector.connect(name, stream)).await?;
         let stream = shaken.map_err(failed)?;
+        let needs = matches!(question.ask.protocol, CheckProtocol::Http2 | CheckProtocol::Grpc);
         let chosen = stream.get_ref().1.alpn_protocol();
-        if wants.is_some() && chosen != wants { Err(Reason::NoHttp2) } else { Ok(stream) }
+        if needs && chosen != Some(HTTP_2) { Err(Reason::NoHttp2) } else { Ok(stream) }
     }
 }
 
@@ -74,12 +86,15 @@ fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     name.unwrap_or_else(|| ServerName::from(address))
 }
 
-fn connector(provider: &Arc<CryptoProvider>, alpn: &[&[u8]]) -> TlsConnector {
+fn connector(
+    provider: &Arc<CryptoProvider>,
+    verifier: Arc<dyn ServerCertVerifier>,
+    alpn: &[&[u8]],
+) -> TlsConnector {
     let versions = rustls::DEFAULT_VERSIONS;
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider));
     let builder = builder.with_protocol_versions(versions);
     let builder = builder.expect("ring has suites for all of rustls's versions").dangerous();
-    let verifier = Arc::new(AnyCertificate(Arc::clone(provider)));
     let mut config = builder.with_custom_certificate_verifier(verifier).with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
     // Each probe is a whole handshake: a resumed one would not show a broken key.
@@ -92,7 +107,7 @@ fn failed(error: io::Error) -> Reason {
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe => Reason::Closed(Step::Tls),
-        _ => Reason::Tls(error.to_string()),
+        _ => certificate::fault(&error).unwrap_or_else(|| Reason::Tls(error.to_string())),
     }
 }
 

@@ -2,7 +2,7 @@
 //! keep its backend, and new ones all the time, each of which must be answered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::address::vips;
 use crate::client::{Connection, ask};
@@ -40,18 +40,22 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Does `work` under load, with `kept` connections open.
 ///
 /// # Errors
-/// The work's own; or a connection that broke or moved, or was refused.
+/// A connection that broke or moved, or was refused, and when; the work's own.
 pub fn during<T>(
     topology: &Topology,
     kept: usize,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Figures)> {
     let before = retransmitted(topology)?;
-    let over = AtomicBool::new(false);
+    let over = &AtomicBool::new(false);
     let open = open(topology, kept)?;
     let (done, requests, connections) = std::thread::scope(|scope| {
-        let keeper = scope.spawn(|| keep(open, &over));
-        let asker = scope.spawn(|| ask_on(topology, &over));
+        let began = Instant::now();
+        let after = move |error: Error| {
+            Error::Unexpected(format!("{:.1?} after the start: {error}", began.elapsed()))
+        };
+        let keeper = scope.spawn(move || keep(open, over).map_err(after));
+        let asker = scope.spawn(move || ask_on(topology, over).map_err(after));
         let done = work();
         over.store(true, Ordering::Relaxed);
         let join = |result: std::thread::Result<Result<usize>>| {
@@ -59,7 +63,8 @@ pub fn during<T>(
         };
         (done, join(keeper.join()), join(asker.join()))
     });
-    let (done, requests, connections) = (done?, requests?, connections?);
+    // A broken connection may be why the work failed.
+    let (requests, connections, done) = (requests?, connections?, done?);
     let retransmitted = retransmitted(topology)?.saturating_sub(before);
     Ok((done, Figures { kept, requests, connections, retransmitted }))
 }
@@ -83,7 +88,9 @@ fn keep(mut open: Vec<Kept>, over: &AtomicBool) -> Result<usize> {
         for (connection, backend) in &mut open {
             let now = connection.who()?;
             if now != *backend {
-                return Err(Error::Unexpected(format!("a connection to {backend} is at {now}")));
+                return Err(Error::Unexpected(format!(
+                    "an open connection to {backend} is at {now}"
+                )));
             }
             asked += 1;
             std::thread::sleep(PAUSE);

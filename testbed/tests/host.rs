@@ -104,6 +104,8 @@ fn the_kernel_under_a_port_is_quiet_while_it_runs_and_nobody_answers_afterwards(
         }
         appliance.stop(Signal::TERM)?;
         assert_eq!(settings(&topology)?, before, "as it was");
+        let link = topology.appliance.ip("-br link show dev lb0")?;
+        assert!(!link.contains("PROMISC"), "{link}");
         assert!(topology.appliance.ip("link show wr-front").is_err(), "the host interface is left");
         for address in FRONT {
             let lost = topology.client.run(&format!("ping -n -c 2 -i 0.2 -W 1 {address}"));

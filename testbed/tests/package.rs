@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use testbed::address::{Family, vip};
 use testbed::client::{Connection, ask, taken};
+use testbed::clock;
 use testbed::command::output;
 use testbed::config::{Config, Driver};
 use testbed::machine::Machine;
@@ -27,6 +28,7 @@ fn the_package_installs_serves_survives_and_goes() -> Result<()> {
     answers_at_its_socket(&machine)?;
     is_restarted_when_it_dies(&machine, &topology)?;
     is_restarted_when_a_worker_stalls(&machine, &topology)?;
+    is_restarted_when_a_worker_panics(&machine, &topology)?;
     serves_over_xdp(&machine, &topology)?;
     goes(&machine)
 }
@@ -52,6 +54,7 @@ fn installs_and_waits_to_be_configured(machine: &Machine) -> Result<()> {
     ] {
         assert_eq!(machine.run(line)?, expected, "{line}");
     }
+    has_a_page_and_completions_for_every_command(machine)?;
     // As it is shipped it takes no card: it says so, and is not started again and again.
     assert!(machine.run("systemctl start windrose").is_err());
     assert_eq!(machine.show(UNIT, "ExecMainStatus")?, "78");
@@ -63,6 +66,61 @@ fn installs_and_waits_to_be_configured(machine: &Machine) -> Result<()> {
     machine.run(&format!("{uncomment} && windrose check --config /tmp/w.toml"))?;
     println!("{}", machine.run("systemd-analyze security --no-pager windrose | tail -n 1")?);
     Ok(())
+}
+
+/// Whatever `windrose help` lists, and what those list.
+fn has_a_page_and_completions_for_every_command(machine: &Machine) -> Result<()> {
+    let list = |of: &str| {
+        let commands = "sed -n '/^Commands:/,/^$/ s/^  \\([a-z-]*\\) .*/\\1/p'";
+        machine.run(&format!("windrose {of} --help | {commands} | grep -v '^help$' || true"))
+    };
+    let mut pages = 1;
+    for command in list("")?.lines() {
+        for shell in [
+            "bash-completion/completions/windrose",
+            "zsh/vendor-completions/_windrose",
+            "fish/vendor_completions.d/windrose.fish",
+        ] {
+            machine.run(&format!("grep -qw -- {command} /usr/share/{shell}"))?;
+        }
+        let under = list(command)?;
+        for page in std::iter::once(command.to_owned())
+            .chain(under.lines().map(|verb| format!("{command}-{verb}")))
+        {
+            machine.run(&format!("test -s /usr/share/man/man1/windrose-{page}.1.gz"))?;
+            pages += 1;
+        }
+    }
+    let groff = "for page in /usr/share/man/man1/windrose*.1.gz; do \
+                 zcat $page | groff -man -ww -Tutf8 2>&1 >/dev/null; done";
+    // Other shells than bash may not be installed.
+    let others = "! command -v zsh >/dev/null || zsh -n /usr/share/zsh/vendor-completions/_windrose; \
+                  ! command -v fish >/dev/null || \
+                  fish --no-execute /usr/share/fish/vendor_completions.d/windrose.fish";
+    for (line, expected) in [
+        ("ls /usr/share/man/man1 | grep -c '^windrose'", &*pages.to_string()),
+        (groff, ""),
+        (others, ""),
+        ("getent group windrose | cut -d : -f 1", "windrose"),
+        ("systemd-tmpfiles --cat-config | grep -c '/run/windrose'", "1"),
+    ] {
+        assert_eq!(machine.run(line)?, expected, "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_line_of_the_units_hardening_says_why_it_is_there() {
+    let unit = include_str!("../../packaging/windrose.service");
+    let (_, hardening) = unit.split_once("# Hardening").expect("a part");
+    let (hardening, _) = hardening.split_once("\n[Install]").expect("its end");
+    let lines: Vec<_> = hardening.lines().skip(1).collect();
+    assert!(lines.iter().filter(|line| line.contains('=')).count() > 20);
+    for pair in lines.windows(2) {
+        let unexplained =
+            !pair[1].is_empty() && !pair[1].starts_with('#') && !pair[0].starts_with('#');
+        assert!(!unexplained, "{}", pair[1]);
+    }
 }
 
 fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {
@@ -158,6 +216,29 @@ fn is_restarted_when_a_worker_stalls(machine: &Machine, topology: &Topology) -> 
     drop(stalled);
     eventually("another start", || Ok(machine.show(UNIT, "NRestarts")? == "2"))?;
     serves_again(topology, Family::V6)
+}
+
+/// Its clock fails once (`testbed/preload/clock.c`), upon which the standard library panics.
+fn is_restarted_when_a_worker_panics(machine: &Machine, topology: &Topology) -> Result<()> {
+    clock::build(&machine.share().join("clock.so"))?;
+    let preload = "Environment=LD_PRELOAD=/mnt/clock.so CLOCK_BREAK=/run/windrose/break";
+    let drop_in = "/etc/systemd/system/windrose.service.d/clock.conf";
+    machine.run(&format!(
+        "printf '[Service]\\n{preload}\\n' >{drop_in} && systemctl daemon-reload && \
+         systemctl restart windrose"
+    ))?;
+    ask(&topology.client, vip(Family::V4, Family::V4))?;
+    let before = machine.main_process(UNIT)?;
+    machine.run("touch /run/windrose/break")?;
+    eventually("the reason in the journal", || {
+        let errors = machine.run("journalctl -u windrose -o cat -p err")?;
+        Ok(errors.contains("worker 0 panicked") && errors.contains("worker 0 ended by itself"))
+    })?;
+    serves_again(topology, Family::V4)?;
+    let again = || Ok(machine.main_process(UNIT).is_ok_and(|process| process != before));
+    eventually("another start", again)?;
+    assert_eq!(machine.show(UNIT, "NRestarts")?, "1");
+    machine.run(&format!("rm {drop_in} && systemctl daemon-reload")).map(drop)
 }
 
 /// This driver needs more than the others: a drop-in that comes with the package.

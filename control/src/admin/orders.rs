@@ -34,7 +34,7 @@ pub fn save(path: &str, orders: &Orders) -> Result<(), String> {
     }
     let path = Path::new(path);
     let next = path.with_extension("new");
-    let written = write(&next, orders).and_then(|()| std::fs::rename(&next, path));
+    let written = write(&next, orders).and_then(|()| replace(&next, path));
     written.map_err(|e| {
         let _ = std::fs::remove_file(&next);
         format!("{}: cannot be written: {e}", path.display())
@@ -50,6 +50,15 @@ fn write(path: &Path, orders: &Orders) -> std::io::Result<()> {
     let mut file = std::fs::File::create(path)?;
     file.write_all(&text)?;
     file.sync_all()
+}
+
+/// Whole, and over a loss of power too: a folder's names are its own to be synchronised.
+fn replace(next: &Path, path: &Path) -> std::io::Result<()> {
+    std::fs::rename(next, path)?;
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => std::fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -148,7 +148,8 @@ fn create(name: &str, mode: BondMode, members: Vec<Open>) -> Result<Open, Error>
         return Err(failed(format!("make the bond {name}"), id, &mark));
     };
     let (device, mode) = (name.to_owned(), Some(mode));
-    let bond = Open { id, device, interface: None, mode, members, detour: Detour::default() };
+    let (interface, detour) = (None, Detour::default());
+    let bond = Open { id, device, interface, mode, members, detour, _before: None };
     for member in &bond.members {
         // SAFETY: both ports are attached and neither is started.
         let rc = unsafe { dpdk_sys::shim_bond_add(id, member.id) };

@@ -244,9 +244,7 @@ pub(crate) fn set_interface_mtu(name: &str, mtu: u32) -> Option<()> {
 
 /// Whether an interface of the kernel is there, set up, and has a carrier.
 pub(crate) fn interface_is_up(name: &str) -> bool {
-    let Some(answer) = ask(name, libc::SIOCGIFFLAGS) else { return false };
-    // SAFETY: SIOCGIFFLAGS has written these flags.
-    let flags = i32::from(unsafe { answer.ifr_ifru.ifru_flags });
+    let Some((_, flags)) = flags_of(name) else { return false };
     flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0
 }
 
@@ -264,6 +262,41 @@ pub fn has_address(interface: &str) -> bool {
     let four = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok();
     let four = four.and_then(|socket| ask_by(&socket, interface, libc::SIOCGIFADDR));
     four.is_some() || list.lines().any(six)
+}
+
+/// The flags of an interface; `None`: there is none.
+fn flags_of(name: &str) -> Option<(libc::ifreq, i32)> {
+    let answer = ask(name, libc::SIOCGIFFLAGS)?;
+    // SAFETY: SIOCGIFFLAGS has written these flags.
+    let flags = unsafe { answer.ifr_ifru.ifru_flags };
+    Some((answer, flags.into()))
+}
+
+/// An interface that does not take frames for others. Drivers that make it (af_packet) leave it so when
+/// they are closed; dropping this after them puts it back.
+#[derive(Debug)]
+pub(crate) struct NotPromiscuous(String);
+
+impl NotPromiscuous {
+    /// Looks; `None`: it takes them already, or there is no such interface.
+    pub(crate) fn is(interface: &str) -> Option<Self> {
+        let (_, flags) = flags_of(interface)?;
+        (flags & libc::IFF_PROMISC == 0).then(|| Self(interface.to_owned()))
+    }
+}
+
+impl Drop for NotPromiscuous {
+    fn drop(&mut self) {
+        let Some((mut request, flags)) = flags_of(&self.0) else { return };
+        if flags & libc::IFF_PROMISC == 0 {
+            return;
+        }
+        request.ifr_ifru.ifru_flags = (flags & !libc::IFF_PROMISC) as libc::c_short;
+        let Ok(socket) = UnixDatagram::unbound() else { return };
+        // SAFETY: the socket is open; the request reads the name, which ends in a zero, and the flags.
+        // Refused, the interface stays as the driver has left it.
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
+    }
 }
 
 /// One of the kernel's requests about an interface (netdevice(7)); `None` if it refuses.

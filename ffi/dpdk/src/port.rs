@@ -8,7 +8,7 @@ use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
 use crate::bond::BondMode;
 use crate::detour::Detour;
-use crate::device::{Device, frame_size};
+use crate::device::{Device, NotPromiscuous, frame_size};
 use crate::error::code;
 use crate::log::Mark;
 use crate::{Eal, Error, Mempool, RxQueue, TxQueue};
@@ -86,6 +86,8 @@ pub(crate) struct Open {
     pub(crate) members: Vec<Open>,
     /// Around a bond.
     pub(crate) detour: Detour,
+    /// What is put back on the interface when the port is closed.
+    pub(crate) _before: Option<NotPromiscuous>,
 }
 
 impl Drop for Open {
@@ -212,8 +214,12 @@ pub(crate) fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result
     }
     if rc == 0 {
         let interface = device.interface().map(str::to_owned);
+        // Drivers only set it when the port is started.
+        let before = interface.as_deref().and_then(NotPromiscuous::is);
         let (device, members) = (device.text().into(), Vec::new());
-        return Ok(Open { id, device, interface, mode: None, members, detour: Detour::default() });
+        let detour = Detour::default();
+        let mode = None;
+        return Ok(Open { id, device, interface, mode, members, detour, _before: before });
     }
     let (reason, cure) = (code(rc), device.cure());
     Err(Error::Attach { device: device.text().into(), reason, cure, log: mark.since() })

@@ -111,7 +111,9 @@ pub(crate) fn order(reading: &Reading, path: &str, of: &OrderOf, said: &str) -> 
         say::out(format_args!("{said} (generation {})\n", changed.generation));
     }
     if let Some(why) = changed.not_kept {
-        say::err(format_args!("windrose: it holds until a restart only: {why}\n"));
+        say::err(format_args!(
+            "windrose: it holds until a restart only: {why}; give it again when that is mended\n"
+        ));
     }
     ExitCode::SUCCESS
 }

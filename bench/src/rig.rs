@@ -18,6 +18,7 @@ use tables::counters::Event;
 use tables::maglev::Member;
 use tables::rules::{Ports, Protocol, RuleSpec};
 use tables::template::{Dscp, TemplateSpec, Tunnel};
+use tables::traffic::Load;
 use tables::{
     ClassPlan, Counters, EarlierKeys, Family, FieldSet, HashSeed, Lifetime, Mac, Maglev, Outcome,
     Plan, Pool, Port, PortId, Publisher, RuleTable, Service, ServiceId, SlotEpochs, SlotId,
@@ -34,6 +35,9 @@ const TUNNEL_SOURCE: [u8; 4] = [10, 255, 0, 2];
 
 /// Long: nothing expires while it is measured, unless time is moved on.
 const IDLE_TICKS: u32 = 1 << 20;
+
+/// As many as any plant has, for the counters of what each backend is given.
+const WORKERS: usize = 2;
 
 /// One service for TCP and UDP, over IPv4 and IPv6, with a hundred IPv4 backends behind IPIP;
 /// `generation` shows in the Tables and nowhere else.
@@ -57,6 +61,7 @@ fn tables_for(generation: u64, vips: u32) -> Result<Tables> {
         rules: RuleTable::build(&rules(vips)?)?,
         services: vec![Some(service(pool)); vips as usize].into(),
         slots: SlotTable::new(slots),
+        traffic: (0..BACKENDS).map(|_| Some(Load::new(WORKERS))).collect(),
         tunnel_sources: Box::new([TUNNEL_SOURCE.into()]),
         ..Tables::default()
     })

@@ -219,3 +219,49 @@ fn rules_of_a_service_that_is_only_draining_are_gone_and_its_templates_stay() {
     state.advance(Duration::from_secs(30));
     assert!(tables(&state).service(gone.id).is_none());
 }
+
+/// What each backend was given so far, by `service path address`, after one packet more for each.
+fn counted(planner: &mut Planner, state: &State) -> Vec<(String, u64)> {
+    let wiring = Wiring { workers: 1, ..wiring() };
+    let tables = planner.tables(state, &wiring).expect("buildable");
+    let of = |service: &control::state::Service, backend: &control::state::Backend| {
+        tables.traffic.by(0).to(backend.slot).expect("counts").add(100, true);
+        let load = tables.traffic.load(backend.slot).expect("a load").read();
+        assert_eq!((load.packets * 100, load.packets), (load.bytes, load.connections));
+        (format!("{} {} {}", service.config.name, backend.path, backend.address), load.packets)
+    };
+    let all = state.services().flat_map(|s| s.backends.iter().map(move |b| of(s, b)));
+    all.collect()
+}
+
+#[test]
+fn a_backends_counters_go_on_over_reloads_and_a_slot_that_is_taken_again_starts_at_zero() {
+    let mut state = state(config(FILE));
+    let mut planner = Planner::default();
+    let first = counted(&mut planner, &state);
+    assert!(first.iter().all(|(_, packets)| *packets == 1), "{first:?}");
+    assert!(counted(&mut planner, &state).iter().all(|(_, packets)| *packets == 2));
+    let slots = |state: &State| {
+        let backends = state.services().flat_map(|s| &s.backends);
+        backends.map(|b| b.slot).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = slots(&state);
+    // The first backend moves: one that goes and, in its slot, one that comes.
+    let mut file = (**state.config()).clone();
+    let moved = &mut file.services[0].groups[0].backends[0];
+    let (name, old) = (moved.name.clone(), moved.address);
+    moved.address = address("10.9.9.9");
+    let whole = Arc::new(file);
+    let mut without = (*whole).clone();
+    without.services[0].groups[0].backends.remove(0);
+    state.apply(&[Change::Reload(Arc::new(without))], NOW).expect("fits");
+    let fewer = counted(&mut planner, &state);
+    assert!(fewer.iter().all(|(_, packets)| *packets == 3), "{fewer:?}");
+    state.apply(&[Change::Reload(whole)], NOW).expect("fits");
+    assert_eq!(slots(&state), before, "the slot is taken again");
+    let last = counted(&mut planner, &state);
+    let (new, others): (Vec<_>, Vec<_>) =
+        last.iter().partition(|(who, _)| who.ends_with(" 10.9.9.9"));
+    assert!(matches!(new[..], [(_, 1)]), "{name}, once at {old}: {last:?}");
+    assert!(others.iter().all(|(_, packets)| *packets == 4), "{last:?}");
+}

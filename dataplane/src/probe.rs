@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use tables::counters::Event;
 use tables::probes::{GATEWAY, ProbeSlots};
+use tables::traffic::GivenBy;
 use tables::{Outcome, PacketClass, Tables, WorkerCounters};
 
 use crate::batch::{Batch, Packet};
@@ -51,7 +52,9 @@ impl Probes {
         // What is late, its claim gone, goes nowhere: nobody on the wire is its next hop.
         counters.add(Event::FromHostDropped, (offered - batch.0.len()) as u64);
         counters.add(Event::Received, batch.0.len() as u64);
-        encap::stage(batch, tables, identifiers, paths, io, counters);
+        // Probes are no client's.
+        let counted = (counters, GivenBy::default());
+        encap::stage(batch, tables, identifiers, paths, io, counted);
         for packet in batch.0.drain(..) {
             observer.packet(&packet);
             counters.end(send(packet, io, counters));

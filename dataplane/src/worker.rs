@@ -17,8 +17,9 @@
 //! 6. *Select*: the others get a backend by hash.
 //! 7. *Record*: what was selected, and is to be tracked, gets its entry. Looking up and recording
 //!    are the diagram's "track": selection stands between them.
-//! 8. *Encapsulate*: the outer header goes in front, if packet and header fit the way. A few packets
-//!    whose next hop is being asked for leave the burst to wait.
+//! 8. *Encapsulate*: the outer header goes in front, if packet and header fit the way, and the packet
+//!    is counted as its backend's. A few packets whose next hop is being asked for leave the burst to
+//!    wait.
 //! 9. *ICMP*: of what has ended, some must be answered (too big, echo), and reports about our own
 //!    tunnels teach us.
 //! 10. *Transmit*: out to the network or to the host. Every packet of the burst is counted here,
@@ -90,9 +91,9 @@ impl<I: Io, O: Observe<I::Frame>> Worker<I, O> {
         self.tracker.look_up(batch, tables, now, counters);
         select::stage(batch, tables);
         self.tracker.record(batch, tables, now, counters);
-        let paths = self.icmp.paths(now);
+        let (paths, counted) = (self.icmp.paths(now), (counters, tables.traffic.by(self.number)));
         let unresolved =
-            encap::stage(batch, tables, &mut self.identifiers, paths, &mut self.io, counters);
+            encap::stage(batch, tables, &mut self.identifiers, paths, &mut self.io, counted);
         if unresolved {
             self.waiting.hold(batch, tables, now, counters);
         }

@@ -199,6 +199,78 @@ fn a_flooded_control_socket_disturbs_no_packet_and_no_reload_by_signal() -> Resu
     Ok(())
 }
 
+/// What `windrose counters` says of the backends of `web-v4`: name → packets.
+fn given(appliance: &Appliance) -> Result<std::collections::BTreeMap<String, u64>> {
+    let counters = json(appliance, "counters")?;
+    let services = counters["services"].as_array().cloned().unwrap_or_default();
+    let web = services.iter().find(|s| s["name"] == "web-v4").cloned().unwrap_or_default();
+    let backend = |b: &serde_json::Value| {
+        Some((b["backend"].as_str()?.to_owned(), b["given"]["packets"].as_u64()?))
+    };
+    Ok(web["backends"].as_array().into_iter().flatten().filter_map(backend).collect())
+}
+
+fn json(appliance: &Appliance, command: &str) -> Result<serde_json::Value> {
+    let text = appliance.tell(&[command, "--format", "json"])?;
+    serde_json::from_str(&text).map_err(|e| Error::Unexpected(format!("{e}: {text}")))
+}
+
+#[test]
+fn what_each_backend_is_given_is_shown_with_rates_and_goes_on_over_reloads() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let full = Config::new(&topology);
+    let mut appliance = Appliance::start(&topology, &full)?;
+    let rates = |appliance: &Appliance| {
+        let status = json(appliance, "status")?;
+        let services = status["services"].as_array().cloned().unwrap_or_default();
+        let web = services.into_iter().find(|s| s["name"] == "web-v4");
+        Ok::<_, Error>(web.unwrap_or_default())
+    };
+    // A rate is over some seconds: asked until there is one of every backend.
+    let mut seen = serde_json::Value::Null;
+    let answers = meanwhile(&topology, || {
+        for _ in 0..100 {
+            std::thread::sleep(Duration::from_millis(100));
+            seen = rates(&appliance)?;
+            let backends = seen["backends"].as_array().into_iter().flatten();
+            let positive =
+                |rate: &str, b: &serde_json::Value| b["rates"][rate].as_f64() > Some(0.0);
+            let mut all = backends.clone();
+            if all.all(|b| ["packets", "bytes", "new_connections"].iter().all(|r| positive(r, b))) {
+                break;
+            }
+        }
+        Ok(())
+    })?;
+    let packets = |value: &serde_json::Value| value["rates"]["packets"].as_f64().unwrap_or(0.0);
+    let backends: Vec<_> = seen["backends"].as_array().into_iter().flatten().map(packets).collect();
+    assert!(backends.len() == 3 && backends.iter().all(|rate| *rate > 0.0), "{seen}");
+    assert!((packets(&seen) - backends.iter().sum::<f64>()).abs() < 0.01, "{seen}");
+    let text = appliance.tell(&["status", "web-v4"])?;
+    assert!(text.contains("NEW/S  PACKETS/S  BYTES/S") && text.contains("; a second: "), "{text}");
+
+    // Every connection is one of some backend; all that was forwarded was given to somebody.
+    let before = given(&appliance)?;
+    let forwarded = appliance.counters()?["forwarded"];
+    assert_eq!(before.values().sum::<u64>(), forwarded, "{before:?}");
+    assert!(forwarded > answers.len() as u64 * 4);
+    let gone = full.clone().without("b1");
+    for config in [&gone, &full] {
+        appliance.reload(config)?;
+    }
+    let mut after = given(&appliance)?;
+    assert_eq!(after, before, "b1 drained meanwhile, and is back");
+    appliance.reload(&Config { draining: "0s", ..full.clone() })?;
+    appliance.reload(&Config { draining: "0s", ..gone })?;
+    appliance.reload(&full)?;
+    assert_eq!(after.insert("rack/b1".into(), 0), before.get("rack/b1").copied());
+    assert_eq!(given(&appliance)?, after, "b1 was gone: it starts at zero");
+    let text = appliance.tell(&["counters"])?;
+    assert!(text.contains("SERVICE  BACKEND  PACKETS"), "{text}");
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
 #[test]
 fn orders_outlive_a_kill_and_the_socket_of_the_dead_is_replaced() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;

@@ -1,10 +1,12 @@
 //! How counters are told.
 
 use tables::counters::Event;
-use tables::{Counters, Outcome, WorkerCounters};
+use tables::traffic::Load;
+use tables::{Counters, Outcome, Tables, WorkerCounters};
 
-use super::answer::{CountersNow, Counts, PortCounts};
+use super::answer::{BackendCounts, CountersNow, Counts, Given, PortCounts, ServiceCounts};
 use super::picture::Picture;
+use crate::state::{Backend, Service};
 
 /// Every counter now.
 pub fn counters(counters: &Counters, picture: &Picture) -> CountersNow {
@@ -14,7 +16,28 @@ pub fn counters(counters: &Counters, picture: &Picture) -> CountersNow {
         name: port.name.to_string(),
         losses: link.losses.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
     };
-    CountersNow { total: total(&workers), workers, ports: ports.map(port).collect() }
+    let services = picture.state.services().map(|service| of_service(service, &picture.tables));
+    CountersNow {
+        total: total(&workers),
+        workers,
+        ports: ports.map(port).collect(),
+        services: services.collect(),
+    }
+}
+
+fn of_service(service: &Service, tables: &Tables) -> ServiceCounts {
+    let load = |b: &Backend| tables.traffic.load(b.slot).map(Load::read).unwrap_or_default();
+    let backend = |b: &Backend| BackendCounts {
+        backend: b.path.to_string(),
+        address: b.address.to_string(),
+        given: load(b).into(),
+    };
+    let backends: Vec<_> = service.backends.iter().map(backend).collect();
+    ServiceCounts {
+        name: service.config.name.to_string(),
+        given: backends.iter().map(|b| b.given).sum::<Given>(),
+        backends,
+    }
 }
 
 fn of_worker(worker: &WorkerCounters) -> Counts {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tables::{SlotId, Tables, Tick};
 
 use super::answer::{
-    BackendStatus, Health, Live, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
+    BackendStatus, GivenRates, Health, Live, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
 };
 use super::desk::Desk;
 use super::picture::{Link, Picture};
@@ -56,16 +56,23 @@ struct Moment<'a> {
     picture: &'a Picture,
     now: Duration,
     checks: HashMap<Who, Row>,
+    /// By slot.
+    rates: Vec<Option<GivenRates>>,
 }
 
 impl<'a> Moment<'a> {
     fn of(desk: &Desk, picture: &'a Picture) -> Self {
         let checks = (desk.checks)().into_iter().map(|row| (row.who.clone(), row)).collect();
-        Self { picture, now: desk.start.elapsed(), checks }
+        let rates = desk.speed.of_backends(&picture.tables.traffic);
+        Self { picture, now: desk.start.elapsed(), checks, rates }
     }
 
     fn services(&self) -> Vec<ServiceStatus> {
         self.picture.state.services().map(|s| service(self, s)).collect()
+    }
+
+    fn rates(&self, slot: SlotId) -> Option<GivenRates> {
+        self.rates.get(slot.get() as usize).copied().flatten()
     }
 
     fn check(&self, service: &Service, backend: &Backend) -> Option<&Row> {
@@ -116,6 +123,7 @@ fn service(moment: &Moment<'_>, service: &Service) -> ServiceStatus {
         eligible.members.iter().filter_map(|at| Some(current.get(*at)?.slot)).collect();
     let shares = shares(&picture.tables, service);
     let pool = PoolName::from(eligible.pool);
+    let mut known = service.backends.iter().filter_map(|b| moment.rates(b.slot)).peekable();
     let backend = |b: &Backend| {
         let can = members.contains(&b.slot);
         let share = shares.get(&b.slot).copied().unwrap_or(0.0);
@@ -134,6 +142,7 @@ fn service(moment: &Moment<'_>, service: &Service) -> ServiceStatus {
         eligible: members.len(),
         why: reasons::set(service),
         connections: picture.census.as_ref().map(|census| census.of_service(service.id)),
+        rates: known.peek().is_some().then(|| known.sum()),
         backends: service.backends.iter().map(backend).collect(),
     }
 }
@@ -160,6 +169,7 @@ fn backend(moment: &Moment<'_>, service: &Service, backend: &Backend, can: bool)
         },
         share: 0.0,
         connections: picture.census.as_ref().map(|census| census.of_slot(backend.slot)),
+        rates: moment.rates(backend.slot),
         drained: orders.drained || backend.is_drained_with_service(),
         disabled: orders.disabled,
         drains_for_seconds: backend.deadline().map(left),

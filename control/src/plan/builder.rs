@@ -1,24 +1,33 @@
 //! The Tables that say what the state has decided.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tables::maglev::MaglevCache;
 use tables::rules::{Protocol, RuleSpec};
 use tables::{Backends, PrefixMap, RuleTable, ServiceId, SlotTable, Tables};
 
+use super::loads::Loads;
 use super::loop_guard;
 use super::pools::PoolBuilder;
 use super::templates;
 use super::unbuildable::Unbuildable;
-use super::wiring::Wiring;
+use super::wiring::{Ways, Wiring};
 use super::zones::Zones;
 use crate::model::{self, Config, ForwardingRule, RuleProtocol};
 use crate::state::State;
+
+/// Each backend's address, and where packets to it go.
+type Routed = BTreeMap<IpAddr, Ways>;
 
 /// Builds Tables, and keeps what two generations share.
 #[derive(Debug, Default)]
 pub struct Planner {
     cache: MaglevCache,
+    loads: Loads,
+    /// The ways to backends that the last Tables are made of.
+    routed: Routed,
     generation: u64,
 }
 
@@ -28,20 +37,31 @@ impl Planner {
         let config = state.config();
         let zones = Zones::of(config);
         let services = self.services(state, &zones)?;
+        let rules = RuleTable::build(&rule_specs(config, state))?;
+        let routed = routed(state, wiring);
+        let slots = slots(config, state, wiring, &routed)?;
+        // Nothing can fail any more: what is kept is what is published.
+        self.routed = routed;
         self.generation += 1;
         Ok(Tables {
             generation: self.generation,
             seed: config.dataplane.hash_seed,
             ports: ports(config, wiring),
-            rules: RuleTable::build(&rule_specs(config, state))?,
+            rules,
             services,
-            slots: slots(config, state, wiring)?,
+            slots,
+            traffic: self.loads.traffic(state, wiring.workers),
             backends: backends(state),
             client_zones: zones.prefixes(config).collect::<PrefixMap<_>>(),
             tunnel_sources: loop_guard::sources(state),
             tunnel_prefixes: loop_guard::prefixes(state),
             gue_ports: loop_guard::gue_ports(state),
         })
+    }
+
+    /// Whether packets to backends go where the last Tables say, as far as is known now.
+    pub fn is_routed(&self, state: &State, wiring: &Wiring) -> bool {
+        self.routed == routed(state, wiring)
     }
 
     fn services(
@@ -103,12 +123,26 @@ fn rule_spec(rule: &ForwardingRule, service: ServiceId) -> RuleSpec {
     }
 }
 
+/// Backends of several services share an address: each is looked up once.
+fn routed(state: &State, wiring: &Wiring) -> Routed {
+    let backends = state.services().flat_map(|service| &service.backends);
+    let addresses: std::collections::BTreeSet<_> = backends.map(|b| b.address).collect();
+    let way = |address| (address, wiring.ways(state.config(), address));
+    addresses.into_iter().map(way).collect()
+}
+
 /// Every slot number's epochs; templates for those that a backend has, draining ones included.
-fn slots(config: &Config, state: &State, wiring: &Wiring) -> Result<SlotTable, Unbuildable> {
+fn slots(
+    config: &Config,
+    state: &State,
+    wiring: &Wiring,
+    routed: &Routed,
+) -> Result<SlotTable, Unbuildable> {
     let mut slots: Vec<_> = state.epochs().iter().map(|epochs| (*epochs, None)).collect();
     for service in state.services() {
         for backend in &service.backends {
-            let templates = templates::templates(config, wiring, service, backend)?;
+            let ways = routed.get(&backend.address).cloned().unwrap_or_default();
+            let templates = templates::templates(config, wiring, ways, service, backend)?;
             slots[backend.slot.get() as usize].1 = Some(templates);
         }
     }

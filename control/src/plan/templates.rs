@@ -17,11 +17,12 @@ use crate::state::{Backend, Service};
 pub(super) fn templates(
     config: &Config,
     wiring: &Wiring,
+    ways: Ways,
     service: &Service,
     backend: &Backend,
 ) -> Result<Box<[Template; 2]>, Unbuildable> {
     let path = || format!("{}: {}", service.config.name, backend.path);
-    let out = Outgoing::new(config, wiring, service.config_of(backend), backend.address);
+    let out = Outgoing::new(config, wiring, ways, service.config_of(backend), backend.address);
     let [v4, v6] = [Family::V4, Family::V6].map(|inner| {
         let template = out.template(inner).ok_or_else(|| Unbuildable::NoSource { backend: path() });
         template?.map_err(|error| Unbuildable::Template { backend: path(), error })
@@ -37,7 +38,9 @@ pub(crate) fn max_inner(
     backend: IpAddr,
     inner: Family,
 ) -> Option<u16> {
-    let template = Outgoing::new(config, &Wiring::default(), service, backend).template(inner)?;
+    let wiring = Wiring::default();
+    let ways = wiring.ways(config, backend);
+    let template = Outgoing::new(config, &wiring, ways, service, backend).template(inner)?;
     Some(template.ok()?.max_inner())
 }
 
@@ -56,10 +59,10 @@ impl<'a> Outgoing<'a> {
     fn new(
         config: &'a Config,
         wiring: &'a Wiring,
+        mut ways: Ways,
         service: &'a model::Service,
         backend: IpAddr,
     ) -> Self {
-        let mut ways = wiring.ways(config, backend);
         if service.encapsulation.kind == EncapsulationKind::L2 {
             ways.hops.retain(|hop| hop.neighbour == backend);
         }

@@ -17,7 +17,7 @@ use tables::{Mac, PortId};
 use crate::model::{Config, Port};
 use crate::netlink::{Kernel, Neighbour, Network, Step, Verdict, Way};
 
-/// What is known of the ports beyond the file.
+/// What is known of the machine beyond the file.
 #[derive(Clone, Debug, Default)]
 pub struct Wiring {
     /// Each port's own Ethernet address, in the order of the file.
@@ -26,6 +26,8 @@ pub struct Wiring {
     pub any_mac: bool,
     /// Taken for a next hop that the file does not give (captures, simulations).
     pub assumed_neighbour: Option<Mac>,
+    /// Workers that count what they give to each backend; 0: nobody does.
+    pub workers: usize,
     /// What the kernel knows, where there are host interfaces.
     pub kernel: Option<Arc<Kernel>>,
 }

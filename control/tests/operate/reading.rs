@@ -67,6 +67,7 @@ fn status_as_json_has_these_keys() {
             "name",
             "pool",
             "profile",
+            "rates",
             "why"
         ]
     );
@@ -83,6 +84,7 @@ fn status_as_json_has_these_keys() {
             "drains_for_seconds",
             "eligible",
             "health",
+            "rates",
             "reason",
             "role",
             "share",
@@ -132,6 +134,11 @@ fn counters_are_told_without_the_zeros_or_with_them_by_worker() {
     assert_eq!(json["total"]["outcomes"]["forwarded"], 1);
     assert_eq!(json["workers"][0]["outcomes"]["forwarded"], 0);
     assert_eq!(json["ports"][0]["losses"]["rx_missed"], 3);
+    let web = &json["services"][1];
+    assert_eq!((&web["name"], &web["given"]["packets"]), (&json!("web"), &json!(0)));
+    let nothing = json!({ "packets": 0, "bytes": 0, "new_connections": 0 });
+    let first = json!({ "backend": "rack-a/a1", "address": "10.1.0.11", "given": nothing });
+    assert_eq!(web["backends"][0], first);
 }
 
 #[test]

@@ -1,19 +1,20 @@
 //! A burst's encapsulation.
 
 use arrayvec::ArrayVec;
+use tables::traffic::GivenBy;
 use tables::{Family, HashSeed, Outcome, SlotId, Tables, Template, WorkerCounters};
 
 use super::oversize::{self, Sender};
 use super::{FlowLabel, FlowLabels, Identifiers, apply};
-use crate::batch::{BURST, Batch, Packet};
+use crate::batch::{BURST, Batch, Entry, Packet};
 use crate::icmp::Paths;
 use crate::io::Io;
 use crate::parse::Parsed;
 use crate::prefetch::prefetch;
 
 /// Puts every live packet that has a backend into its tunnel and notes the port that it leaves by,
-/// or ends its way. What lives on goes out; what had to be fragmented is out already. True: some
-/// ended because their next hop is not known.
+/// or ends its way. What lives on goes out; what had to be fragmented is out already; both are
+/// counted as given to the backend. True: some ended because their next hop is not known.
 #[inline(never)]
 pub fn stage<I: Io>(
     batch: &mut Batch<I::Frame>,
@@ -21,7 +22,7 @@ pub fn stage<I: Io>(
     identifiers: &mut Identifiers,
     paths: Paths<'_>,
     io: &mut I,
-    counters: &WorkerCounters,
+    (counters, given): (&WorkerCounters, GivenBy<'_>),
 ) -> bool {
     let mut tunnels = ArrayVec::<(u8, SlotId, &Template), BURST>::new();
     for (index, packet) in (0..).zip(&mut batch.0) {
@@ -42,12 +43,26 @@ pub fn stage<I: Io>(
     for (index, slot, template) in &tunnels {
         let Some(packet) = batch.0.get_mut(usize::from(*index)) else { continue };
         let limit = sender.paths.max_inner(*slot, template, tables);
-        if let Err(outcome) = encapsulate(packet, template, limit, &mut sender, &mut labels) {
-            unresolved |= outcome == Outcome::NextHopUnresolved;
-            packet.end(outcome);
+        match encapsulate(packet, template, limit, &mut sender, &mut labels) {
+            Ok(()) => count(packet, *slot, given),
+            Err(outcome) => {
+                if outcome == Outcome::Forwarded {
+                    count(packet, *slot, given);
+                }
+                unresolved |= outcome == Outcome::NextHopUnresolved;
+                packet.end(outcome);
+            }
         }
     }
     unresolved
+}
+
+#[inline(always)]
+fn count<F>(packet: &Packet<F>, slot: SlotId, given: GivenBy<'_>) {
+    if let Some(given) = given.to(slot) {
+        let begins = matches!(packet.entry, Entry::Created | Entry::Replaced);
+        given.add(packet.parsed.length, begins);
+    }
 }
 
 /// Derives the labels' key at the first tunnel of a burst that needs one, if there is one.

@@ -14,7 +14,8 @@
 //! - [`slot`]: backend slots, their epochs (D-2), [`template`]: their outer headers (D-8), and
 //!   [`backends`]: whose they are;
 //! - [`probes`]: which backend a health check's packets are for (W-8);
-//! - [`outcome`] and [`counters`]: how every packet ends, and how often (D-7);
+//! - [`outcome`] and [`counters`]: how every packet ends, and how often (D-7); [`traffic`]: what
+//!   each backend was given;
 //! - [`publish`]: how a snapshot reaches the workers and is freed.
 //!
 //! This crate must not know DPDK, tokio, serde or files. `unsafe` stays in `publish.rs`.
@@ -38,6 +39,7 @@ pub mod slot;
 mod sync;
 pub mod template;
 pub mod time;
+pub mod traffic;
 
 pub use backends::Backends;
 pub use counters::{Counters, WorkerCounters};
@@ -53,6 +55,7 @@ pub use service::{Pool, Service, ServiceId, ZoneId};
 pub use slot::{EpochAge, Lifetime, SlotEpochs, SlotId, SlotTable};
 pub use template::Template;
 pub use time::Tick;
+pub use traffic::Traffic;
 
 /// One immutable snapshot of everything that a worker reads (D-5).
 #[derive(Debug, Default)]
@@ -71,6 +74,8 @@ pub struct Tables {
     pub slots: SlotTable,
     /// Backend address → slots, for ICMP errors about outer headers (S-7).
     pub backends: Backends,
+    /// Where workers count what they give to each backend, by [`SlotId`].
+    pub traffic: Traffic,
     /// Source prefix → client zone, longest match (Z-4).
     pub client_zones: PrefixMap<ZoneId>,
     /// Every outer source that we write: what comes from one in a tunnel is our own (N-5).

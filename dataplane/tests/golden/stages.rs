@@ -48,7 +48,8 @@ fn encapsulate(batch: &mut Batch<MemFrame>, tables: &Tables, first_id: u16) {
     let (mut ids, mut io) = (Identifiers::starting_at(first_id), MemIo::new(4));
     let paths = icmp();
     let (paths, counters) = (paths.paths(Tick(0)), Counters::new(1));
-    encap::stage(batch, tables, &mut ids, paths, &mut io, counters.worker(0));
+    let counted = (counters.worker(0), tables.traffic.by(0));
+    encap::stage(batch, tables, &mut ids, paths, &mut io, counted);
 }
 
 #[test]

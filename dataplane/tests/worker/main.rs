@@ -4,6 +4,7 @@ mod balance;
 mod distribution;
 mod encapsulations;
 mod fragments;
+mod given;
 mod icmp;
 mod meanwhile;
 mod odd;

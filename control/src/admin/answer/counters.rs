@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Given;
+
 /// Every counter, zeros included, since the start of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountersNow {
@@ -13,6 +15,31 @@ pub struct CountersNow {
     pub workers: Vec<Counts>,
     /// What the ports report themselves.
     pub ports: Vec<PortCounts>,
+    /// What backends were given, by service.
+    #[serde(default)]
+    pub services: Vec<ServiceCounts>,
+}
+
+/// One service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceCounts {
+    /// Its name.
+    pub name: String,
+    /// What the backends that it has now were given.
+    pub given: Given,
+    /// Each of them, in the order of the file, those that drain included.
+    pub backends: Vec<BackendCounts>,
+}
+
+/// One backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendCounts {
+    /// `group/name`
+    pub backend: String,
+    /// Its address: with another one it is another backend.
+    pub address: String,
+    /// What it was given since it has come.
+    pub given: Given,
 }
 
 /// Counters of one worker, or of all. received = Σ outcomes + held (D-7), but for what is counted

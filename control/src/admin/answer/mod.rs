@@ -4,13 +4,15 @@
 mod change;
 mod connections;
 mod counters;
+mod given;
 mod status;
 
 use serde::{Deserialize, Serialize};
 
 pub use change::{Changed, Compared, Explained, OrderOf, Question, Reloaded};
 pub use connections::{By, Connection, ConnectionCount, ConnectionList, ConnectionQuery, Counted};
-pub use counters::{CountersNow, Counts, PortCounts};
+pub use counters::{BackendCounts, CountersNow, Counts, PortCounts, ServiceCounts};
+pub use given::{Given, GivenRates};
 pub use status::{
     BackendStatus, BondMember, BondStatus, Health, LastReload, Live, PortStatus, Rates, RuleStatus,
     ServiceStatus, Status, Workers,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::GivenRates;
+
 /// Everything at a glance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -156,6 +158,9 @@ pub struct ServiceStatus {
     pub why: String,
     /// Live connections; null: the first count is not done.
     pub connections: Option<u64>,
+    /// What its backends are given a second; null: not known yet.
+    #[serde(default)]
+    pub rates: Option<GivenRates>,
     /// Its backends, in the order of the file, those that drain included.
     pub backends: Vec<BackendStatus>,
 }
@@ -199,6 +204,9 @@ pub struct BackendStatus {
     pub share: f64,
     /// Live connections; null: the first count is not done.
     pub connections: Option<u64>,
+    /// What it is given a second; null: not known yet.
+    #[serde(default)]
+    pub rates: Option<GivenRates>,
     /// Drained by the operator, by itself or with its service.
     pub drained: bool,
     /// Disabled by the operator.

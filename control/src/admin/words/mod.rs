@@ -59,6 +59,17 @@ fn or_unknown(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".into(), |value| value.to_string())
 }
 
+/// `0`, `7.5`, `1.2 k`, `340.0 M`
+fn brief(rate: f64) -> String {
+    const STEPS: [(f64, &str); 3] = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let step = STEPS.iter().find(|(from, _)| rate >= *from);
+    match step {
+        Some((from, unit)) => format!("{:.1}{unit}", rate / from),
+        None if rate == 0.0 => "0".into(),
+        None => format!("{rate:.1}"),
+    }
+}
+
 /// `12 s`, `5 min`, `3 h 20 min`, `2 d 4 h`.
 fn span(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use comfy_table::Cell;
 
 use super::bond::bonds;
-use super::{Look, bad, counted, good, odd, or_unknown, span, table};
+use super::{Look, bad, brief, counted, good, odd, or_unknown, span, table};
 use crate::admin::answer::{
-    BackendStatus, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
+    BackendStatus, GivenRates, Health, PortStatus, RuleStatus, ServiceStatus, Status, Workers,
 };
 
 /// The whole status; with a service's name that service alone.
@@ -110,14 +110,36 @@ fn of_service(service: &ServiceStatus, look: Look) -> String {
         pool => format!("{eligible} of {of} eligible, {pool}: {why}"),
     };
     let live = service.connections.map(|count| format!("; {count} connections"));
+    let rates = service.rates.map(a_second).unwrap_or_default();
     let rows = service.backends.iter().map(row).collect();
-    let head = ["BACKEND", "ADDRESS", "ZONE", "HEALTH", "WEIGHT", "SHARE", "CONNECTIONS", "WHY"];
-    let backends = table(look, &head, &[4, 5, 6], rows);
+    let backends = table(look, &HEAD, &[4, 5, 6, 7, 8, 9], rows);
     let live = live.unwrap_or_default();
-    format!("\nSERVICE {name} ({profile}){state}: {set}{live}\n{}", indented(&backends))
+    format!("\nSERVICE {name} ({profile}){state}: {set}{live}{rates}\n{}", indented(&backends))
+}
+
+const HEAD: [&str; 11] = [
+    "BACKEND",
+    "ADDRESS",
+    "ZONE",
+    "HEALTH",
+    "WEIGHT",
+    "SHARE",
+    "CONNECTIONS",
+    "NEW/S",
+    "PACKETS/S",
+    "BYTES/S",
+    "WHY",
+];
+
+fn a_second(rates: GivenRates) -> String {
+    let [new, packets, bytes] = [rates.new_connections, rates.packets, rates.bytes].map(brief);
+    format!("; a second: {new} new connections, {packets} packets, {bytes} bytes")
 }
 
 fn row(backend: &BackendStatus) -> Vec<Cell> {
+    let rate = |of: fn(&GivenRates) -> f64| {
+        Cell::new(or_unknown(backend.rates.as_ref().map(of).map(brief)))
+    };
     vec![
         Cell::new(&backend.backend),
         Cell::new(&backend.address),
@@ -126,6 +148,9 @@ fn row(backend: &BackendStatus) -> Vec<Cell> {
         Cell::new(backend.weight),
         Cell::new(format!("{:.1} %", backend.share * 100.0)),
         Cell::new(or_unknown(backend.connections)),
+        rate(|rates| rates.new_connections),
+        rate(|rates| rates.packets),
+        rate(|rates| rates.bytes),
         Cell::new(why(backend)),
     ]
 }

@@ -18,6 +18,7 @@ fn backend(name: &str, health: Health, share: f64) -> BackendStatus {
         why: "eligible".into(),
         share,
         connections: Some(21),
+        rates: None,
         drained: false,
         disabled: false,
         drains_for_seconds: None,
@@ -37,7 +38,12 @@ fn services() -> Vec<ServiceStatus> {
         why: "drained by the operator (T-18)".into(),
         connections: Some(1_000),
         zone: Some("b".into()),
+        rates: Some(GivenRates { packets: 9.96, bytes: 998.0, new_connections: 0.0 }),
         ..backend("rack-b/b1", Health::Healthy, 0.0)
+    };
+    let serves = BackendStatus {
+        rates: Some(GivenRates { packets: 1170.0, bytes: 1_580_000.0, new_connections: 40.2 }),
+        ..backend("rack-a/a1", Health::Healthy, 1.0)
     };
     vec![ServiceStatus {
         name: "web".into(),
@@ -49,7 +55,8 @@ fn services() -> Vec<ServiceStatus> {
         eligible: 1,
         why: "those that can serve (E-1)".into(),
         connections: Some(1_042),
-        backends: vec![backend("rack-a/a1", Health::Healthy, 1.0), down, drained],
+        rates: Some(GivenRates { packets: 1180.0, bytes: 1_581_000.0, new_connections: 40.2 }),
+        backends: vec![serves, down, drained],
     }]
 }
 
@@ -117,11 +124,11 @@ web-v4  203.0.113.10  TCP       port 80  web
 ";
 
 const SERVICE: &str = "
-SERVICE web (native): 1 of 3 backends eligible, primary: those that can serve (E-1); 1042 connections
-  BACKEND    ADDRESS    ZONE  HEALTH     WEIGHT    SHARE  CONNECTIONS  WHY
-  rack-a/a1  10.1.0.11  -     healthy         1  100.0 %           21  eligible
-  rack-a/a2  10.1.0.11  -     unhealthy       1    0.0 %           21  not eligible: unhealthy; HTTP 503
-  rack-b/b1  10.1.0.11  b     drained         1    0.0 %         1000  drained by the operator (T-18); its connections end in 42 s
+SERVICE web (native): 1 of 3 backends eligible, primary: those that can serve (E-1); 1042 connections; a second: 40.2 new connections, 1.2 k packets, 1.6 M bytes
+  BACKEND    ADDRESS    ZONE  HEALTH     WEIGHT    SHARE  CONNECTIONS  NEW/S  PACKETS/S  BYTES/S  WHY
+  rack-a/a1  10.1.0.11  -     healthy         1  100.0 %           21   40.2      1.2 k    1.6 M  eligible
+  rack-a/a2  10.1.0.11  -     unhealthy       1    0.0 %           21      -          -        -  not eligible: unhealthy; HTTP 503
+  rack-b/b1  10.1.0.11  b     drained         1    0.0 %         1000      0       10.0    998.0  drained by the operator (T-18); its connections end in 42 s
 ";
 
 fn member(device: &str, up: bool, partner: Option<String>) -> BondMember {
@@ -237,6 +244,25 @@ web      rack-a/a1            1
     assert_eq!(count(&counts, Look::default()), expected);
 }
 
+/// A service whose first backend was given so many packets but a hundred.
+fn given(packets: u64) -> ServiceCounts {
+    let given = |packets, new_connections| Given { packets, bytes: 100 * packets, new_connections };
+    let backend = |name: &str, given| BackendCounts {
+        backend: name.into(),
+        address: "10.1.0.11".into(),
+        given,
+    };
+    ServiceCounts {
+        name: "web".into(),
+        given: given(packets, 42),
+        backends: vec![
+            backend("rack-a/a1", given(packets - 100, 42)),
+            backend("rack-a/a2", given(100, 0)),
+            backend("rack-b/b1", Given::default()),
+        ],
+    }
+}
+
 #[test]
 fn counters_have_rates_since_an_earlier_reading() {
     let counts = |forwarded: u64| Counts {
@@ -244,8 +270,11 @@ fn counters_have_rates_since_an_earlier_reading() {
         events: [("received".into(), forwarded)].into(),
         held: 1,
     };
-    let reading =
-        |forwarded| CountersNow { total: counts(forwarded), workers: vec![], ports: vec![] };
+    let reading = |forwarded| CountersNow {
+        total: counts(forwarded),
+        services: vec![given(forwarded)],
+        ..CountersNow::default()
+    };
     let (before, now) = (reading(100), reading(1_100));
     let shown = Shown { since: Some((&before, 2.0)), ..Shown::default() };
     let expected = "\
@@ -256,9 +285,23 @@ EVENT     TOTAL  A SECOND
 received   1100     500.0
 
 1101 received = outcomes + 1 held
+
+SERVICE  BACKEND    PACKETS  A SECOND   BYTES  A SECOND  NEW CONNECTIONS  A SECOND
+web      (all)         1100     500.0  110000   50000.0               42       0.0
+web      rack-a/a1     1000     500.0  100000   50000.0               42       0.0
+web      rack-a/a2      100       0.0   10000       0.0                0       0.0
 ";
     assert_eq!(counters(&now, shown, Look::default()), expected);
-    assert!(counters(&now, Shown { all: true, ..shown }, Look::default()).contains("no_buffer"));
+    let all = counters(&now, Shown { all: true, ..shown }, Look::default());
+    assert!(all.contains("no_buffer") && all.contains("rack-b/b1"), "{all}");
+}
+
+#[test]
+fn rates_are_brief() {
+    let cases = [(0.0, "0"), (0.04, "0.0"), (999.94, "999.9"), (1e3, "1.0 k"), (3.4e8, "340.0 M")];
+    for (rate, said) in cases {
+        assert_eq!(brief(rate), said);
+    }
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Admin {
         let desk = desk(around, asker, &pictures, &reloads);
         let runtime = background.handle();
         runtime.spawn(reloader.run());
-        runtime.spawn(desk.speed.clone().watch(Arc::clone(&desk.counters)));
+        runtime.spawn(desk.speed.clone().watch(Arc::clone(&desk.counters), pictures.clone()));
         claimed.listener.set_nonblocking(true)?;
         let listener = {
             let _inside = runtime.enter();

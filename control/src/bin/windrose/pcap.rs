@@ -129,6 +129,7 @@ fn worker(
     let wiring = Wiring {
         macs: vec![mac; config.ports.len()],
         any_mac: true,
+        workers: 0,
         assumed_neighbour: Some(Mac([2, 0, 0, 0, 0, 1])),
         kernel: None,
     };

@@ -50,7 +50,8 @@ fn run(frame: MemFrame, spec: &TemplateSpec, mut io: MemIo) -> (Sent, MemFrame) 
     batch.0[0].slot = SlotId::new(0);
     let mut ids = Identifiers::starting_at(0xFFFE);
     let worker = counters.worker(0);
-    encap::stage(&mut batch, &tables, &mut ids, icmp.paths(Tick(0)), &mut io, worker);
+    let counted = (worker, tables.traffic.by(0));
+    encap::stage(&mut batch, &tables, &mut ids, icmp.paths(Tick(0)), &mut io, counted);
     let frames = io.ports[1].sent.iter().map(|f| f.bytes().to_vec()).collect();
     let packet = batch.0.remove(0);
     (Sent { frames, outcome: packet.outcome, counters }, packet.frame)

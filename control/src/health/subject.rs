@@ -14,6 +14,8 @@ pub enum News {
     Verdict {
         /// Whose.
         who: Who,
+        /// What it was; `None`: this is the first result.
+        was: Option<bool>,
         /// Whether it may serve.
         healthy: bool,
         /// What the probe said: the answer, or why it failed.
@@ -127,14 +129,14 @@ impl Subject {
         if let Some(reason) = report.answer.as_ref().err().filter(|reason| reason.is_ours()) {
             return self.stay_unasked(reason, now);
         }
-        let first = !self.health.is_decided();
+        let was = self.health.is_decided().then(|| self.health.is_healthy());
         let change = self.health.observe(report.answer.is_ok(), self.thresholds);
         self.answer = Some(report.answer.clone().map_err(|reason| reason.to_string()));
         self.answered = Some(now);
         let mut news = self.hear_weight(report);
-        if first || change.is_some() {
+        if was.is_none() || change.is_some() {
             self.since = Some(now);
-            news.push(self.verdict(change));
+            news.push(self.verdict(was, change));
         }
         news
     }
@@ -150,13 +152,13 @@ impl Subject {
         vec![News::Unasked { who: self.who.clone(), reason: reason.to_string() }]
     }
 
-    fn verdict(&self, change: Option<Change>) -> News {
+    fn verdict(&self, was: Option<bool>, change: Option<Change>) -> News {
         let said = self.answer.as_ref().map_or("", |said| match said {
             Ok(answer) => answer,
             Err(reason) => reason,
         });
         let healthy = change.map_or(self.health.is_healthy(), |c| c == Change::BecameHealthy);
-        News::Verdict { who: self.who.clone(), healthy, reason: said.to_owned() }
+        News::Verdict { who: self.who.clone(), was, healthy, reason: said.to_owned() }
     }
 
     /// W-1: from every complete response, whatever its status.

@@ -42,6 +42,7 @@ impl Notices {
         }
         for neighbour in self.suspicious(notices, now) {
             tracing::warn!(
+                %neighbour,
                 "next hop {neighbour} changes its Ethernet address again and again: two machines may have its address"
             );
         }
@@ -80,15 +81,19 @@ impl Notices {
 
 fn log(notice: &Notice) {
     match notice {
-        Notice::Cut(backend) => tracing::warn!("no route leads to backend {backend} any more"),
+        Notice::Cut(backend) => {
+            tracing::warn!(address = %backend, "no route leads to backend {backend} any more");
+        }
         Notice::Resolved(neighbour, mac, None) => {
-            tracing::info!("next hop {neighbour} is at {mac}");
+            let (from, to) = ("unknown", mac);
+            tracing::info!(%neighbour, from, %to, "next hop {neighbour} is at {to}");
         }
-        Notice::Resolved(neighbour, mac, Some(old)) => {
-            tracing::info!("next hop {neighbour} is at {mac} now, no longer at {old}");
+        Notice::Resolved(neighbour, to, Some(from)) => {
+            tracing::info!(%neighbour, %from, %to, "next hop {neighbour} is at {to} now, no longer at {from}");
         }
-        Notice::Lost(neighbour, mac) => {
-            tracing::warn!("next hop {neighbour}, last at {mac}, does not answer any more");
+        Notice::Lost(neighbour, from) => {
+            let to = "unknown";
+            tracing::warn!(%neighbour, %from, to, "next hop {neighbour}, last at {from}, does not answer any more");
         }
     }
 }

@@ -8,6 +8,10 @@ use crate::model::Role;
 /// So many names are written out.
 const NAMED: usize = 8;
 
+/// Who serves.
+const ORDINARY: &str = "those that should serve";
+const LAST_RESORT: &str = "last resort";
+
 /// One event for each of them, with the generation of the Tables that bring it to the workers.
 pub fn log(news: &[News], generation: u64) {
     for news in news {
@@ -21,6 +25,14 @@ fn one(news: &News, generation: u64) {
             let (from, to) = (from.name(), to.name());
             tracing::info!(%service, %backend, from, to, generation, "operator's order");
         }
+        News::Weight { service, backend, from, to, by_header } => {
+            let reason = if *by_header {
+                "the header of the check's answer (W-1)"
+            } else {
+                "the file (W-3)"
+            };
+            tracing::info!(%service, %backend, from, to, reason, generation, "weight changed");
+        }
         News::Eligible { service, from, to, joined, left } => {
             let (joined, left) = (names(joined), names(left));
             tracing::info!(%service, from, to, joined, left, generation, "eligible set changed");
@@ -28,10 +40,12 @@ fn one(news: &News, generation: u64) {
         News::Pool { service, from, to } => pool(service, *from, *to, generation),
         News::LastResort { service, begins: true } => {
             let reason = "no backend that should serve can";
-            tracing::warn!(%service, reason, generation, "last resort serves");
+            let (from, to) = (ORDINARY, LAST_RESORT);
+            tracing::warn!(%service, from, to, reason, generation, "last resort serves");
         }
         News::LastResort { service, begins: false } => {
-            tracing::info!(%service, generation, "last resort is over");
+            let (from, to) = (LAST_RESORT, ORDINARY);
+            tracing::info!(%service, from, to, generation, "last resort is over");
         }
         News::Drained { service, backend } => {
             tracing::info!(%service, %backend, generation, "drained: its connections have ended");

@@ -29,6 +29,19 @@ pub enum News {
         /// What is in force now.
         to: Order,
     },
+    /// The weight in force of a backend of a weighted service (W-1, W-3).
+    Weight {
+        /// The service.
+        service: Arc<str>,
+        /// `group/name`
+        backend: Arc<str>,
+        /// What it was.
+        from: u16,
+        /// What it is.
+        to: u16,
+        /// Whether it is the check's header that says so, not the file.
+        by_header: bool,
+    },
     /// The backends that a new connection may be given to (section 3).
     Eligible {
         /// The service.
@@ -107,8 +120,21 @@ fn backends(was: Option<&Service>, is: &Service, news: &mut Vec<News>) {
     for before in &was.backends {
         let after = now.next_if(|b| b.slot == before.slot && b.path == before.path);
         news.extend(order(is, before, after));
+        news.extend(weight(is, before, after));
         news.extend(drained(is, before, after));
     }
+}
+
+fn weight(service: &Service, before: &Backend, after: Option<&Backend>) -> Option<News> {
+    let after = after.filter(|_| service.config.weighted)?;
+    let (from, to) = (before.weight(), after.weight());
+    (from != to).then(|| News::Weight {
+        service: Arc::clone(&service.config.name),
+        backend: Arc::clone(&before.path),
+        from,
+        to,
+        by_header: after.has_header_weight(),
+    })
 }
 
 fn order(service: &Service, before: &Backend, after: Option<&Backend>) -> Option<News> {

@@ -44,6 +44,9 @@ fn words(news: &[News]) -> Vec<String> {
         }
         News::Pool { from, to, .. } => format!("pool {from:?} -> {to:?}"),
         News::LastResort { begins, .. } => format!("last resort: {begins}"),
+        News::Weight { backend, from, to, by_header, .. } => {
+            format!("{backend}: {from} -> {to}{}", if *by_header { " by its header" } else { "" })
+        }
         News::Drained { backend, .. } => format!("{backend}: drained"),
     };
     news.iter().map(one).collect()
@@ -111,6 +114,96 @@ fn a_backend_that_leaves_the_file_is_told_apart_from_those_behind_it() {
         "pool Some(Primary) -> Some(Failover)",
     ];
     assert_eq!(words(&between(&without, &drained.expect("known"))), expected);
+}
+
+#[test]
+fn a_weight_is_said_with_what_it_was_and_who_says_so_and_only_where_weights_count() {
+    let weighted = FILE
+        .replace("name = \"web\"", "name = \"web\"\nlocality_lb_policy = \"WEIGHTED_MAGLEV\"")
+        .replace("address = \"10.1.0.1\" }", "address = \"10.1.0.1\", weight = 4 }");
+    let load = |text: &str| {
+        let file = config::parse("windrose.toml", text, &Environment::default()).expect("valid");
+        Arc::new(file.config)
+    };
+    let clock = Clock { tick_length: Duration::from_millis(125) };
+    let before = State::new(load(&weighted), clock, Duration::ZERO).expect("fits");
+    let at = Duration::from_secs(1);
+    let file = Change::Reload(load(&weighted.replace("weight = 4", "weight = 6")));
+    let by_file = before.after(&[file], at).expect("fits");
+    assert_eq!(words(&between(&before, &by_file)), ["p/1: 4 -> 6"]);
+    let header = tell("p/1", Verb::Weight(0));
+    let by_header =
+        by_file.after(&[header.clone(), tell("f/1", Verb::Weight(1))], at).expect("known");
+    let expected = ["p/1: 6 -> 0 by its header", "2 -> 1 +[] -[p/1]"];
+    assert_eq!(words(&between(&by_file, &by_header)), expected);
+    let unweighted = state();
+    let after = unweighted.after(&[header], at).expect("known");
+    assert_eq!(words(&between(&unweighted, &after)), [""; 0]);
+}
+
+/// What the log says, a line each, without the time.
+fn lines(say: impl FnOnce()) -> String {
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<std::sync::Mutex<Vec<u8>>>);
+    impl std::io::Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("nobody panics").write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let buffer = Buffer::default();
+    let writer = buffer.clone();
+    let format = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    let format = format.without_time().with_target(false).with_ansi(false);
+    tracing::subscriber::with_default(format.finish(), say);
+    let text = buffer.0.lock().expect("nobody panics").clone();
+    String::from_utf8(text).expect("UTF-8")
+}
+
+#[test]
+fn every_event_names_what_it_is_about_and_says_from_what_to_what() {
+    let service: Arc<str> = "web".into();
+    let backend: Arc<str> = "rack-a/a1".into();
+    let name = || (Arc::clone(&service), Arc::clone(&backend));
+    let pool = |from, to| News::Pool { service: Arc::clone(&service), from, to };
+    let news = [
+        {
+            let (service, backend) = name();
+            News::Order { service, backend, from: Order::Enabled, to: Order::Drained }
+        },
+        {
+            let (service, backend) = name();
+            News::Weight { service, backend, from: 4, to: 0, by_header: true }
+        },
+        {
+            let (service, joined) = name();
+            let (joined, left) = (vec![joined], vec!["rack-a/a2".into(), "rack-b/b1".into()]);
+            News::Eligible { service, from: 3, to: 2, joined, left }
+        },
+        pool(Some(Role::Failover), Some(Role::Primary)),
+        pool(Some(Role::Primary), Some(Role::Failover)),
+        pool(Some(Role::Primary), None),
+        News::LastResort { service: Arc::clone(&service), begins: true },
+        News::LastResort { service: Arc::clone(&service), begins: false },
+        {
+            let (service, backend) = name();
+            News::Drained { service, backend }
+        },
+    ];
+    let expected = "
+ INFO operator's order service=web backend=rack-a/a1 from=\"enabled\" to=\"drained\" generation=7
+ INFO weight changed service=web backend=rack-a/a1 from=4 to=0 reason=\"the header of the check's answer (W-1)\" generation=7
+ INFO eligible set changed service=web from=3 to=2 joined=\"rack-a/a1\" left=\"rack-a/a2, rack-b/b1\" generation=7
+ INFO pool changed service=\"web\" from=\"failover\" to=\"primary\" generation=7
+ WARN pool changed service=\"web\" from=\"primary\" to=\"failover\" generation=7
+ WARN pool changed service=\"web\" from=\"primary\" to=\"none\" reason=\"no eligible backend: new connections are dropped\" generation=7
+ WARN last resort serves service=web from=\"those that should serve\" to=\"last resort\" reason=\"no backend that should serve can\" generation=7
+ INFO last resort is over service=web from=\"last resort\" to=\"those that should serve\" generation=7
+ INFO drained: its connections have ended service=web backend=rack-a/a1 generation=7
+";
+    assert_eq!(lines(|| log(&news, 7)), expected.trim_start_matches('\n'));
 }
 
 #[test]

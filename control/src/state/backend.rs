@@ -195,6 +195,11 @@ impl Backend {
         weights::effective(self.header_weight, self.static_weight)
     }
 
+    /// Whether that is the check's header's.
+    pub fn has_header_weight(&self) -> bool {
+        self.header_weight.is_some()
+    }
+
     /// When its entries end, if it is on its way out.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline

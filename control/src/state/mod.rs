@@ -199,6 +199,11 @@ impl State {
         self.services.values().flat_map(|s| &s.backends).any(Backend::is_awaited)
     }
 
+    /// Whether the process has just started, and nobody serves before first results.
+    pub fn is_starting(&self) -> bool {
+        self.services.values().any(Service::is_starting)
+    }
+
     /// The clock of the connection table.
     pub fn clock(&self) -> Clock {
         self.clock

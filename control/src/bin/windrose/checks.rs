@@ -145,11 +145,9 @@ fn most() -> usize {
 
 fn log(news: &News) {
     match news {
-        News::Verdict { who, healthy, reason } => verdict(who, *healthy, reason),
-        News::Weight { who: Who { service, backend, .. }, weight } => {
-            let reason = "the header of the check's answer (W-1)";
-            tracing::info!(%service, %backend, weight, reason, "weight changed");
-        }
+        News::Verdict { who, was, healthy, reason } => verdict(who, *was, *healthy, reason),
+        // Said once it is in force, with what it was.
+        News::Weight { .. } => {}
         News::Header { who, fault } => header(who, *fault),
         News::Unasked { who: Who { service, backend, .. }, reason } => {
             tracing::error!(%service, %backend, reason, "cannot be checked; its health stays");
@@ -157,11 +155,14 @@ fn log(news: &News) {
     }
 }
 
-fn verdict(Who { service, backend, address }: &Who, healthy: bool, reason: &str) {
+fn verdict(who: &Who, was: Option<bool>, healthy: bool, reason: &str) {
+    let Who { service, backend, address } = who;
+    let word = |healthy| if healthy { "healthy" } else { "unhealthy" };
+    let (from, to) = (was.map_or("unknown", word), word(healthy));
     if healthy {
-        tracing::info!(%service, %backend, %address, to = "healthy", reason, "health changed");
+        tracing::info!(%service, %backend, %address, from, to, reason, "health changed");
     } else {
-        tracing::warn!(%service, %backend, %address, to = "unhealthy", reason, "health changed");
+        tracing::warn!(%service, %backend, %address, from, to, reason, "health changed");
     }
 }
 
@@ -201,5 +202,41 @@ impl Hints {
             errors != counted.insert(*slot, errors).unwrap_or(0)
         });
         more.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logging::lines;
+
+    #[test]
+    fn health_is_said_with_whose_it_is_what_it_was_and_why() {
+        let who = Who {
+            service: "web".into(),
+            backend: "rack-a/a1".into(),
+            address: IpAddr::from([10, 1, 0, 11]),
+        };
+        let weight = News::Weight { who: who.clone(), weight: 7 };
+        let verdict = |was, healthy, reason: &str| News::Verdict {
+            who: who.clone(),
+            was,
+            healthy,
+            reason: reason.into(),
+        };
+        let news = [
+            verdict(None, true, "HTTP 200"),
+            verdict(Some(true), false, "HTTP 503"),
+            weight,
+            News::Header { who: who.clone(), fault: None },
+            News::Unasked { who: who.clone(), reason: "cannot probe: no route".into() },
+        ];
+        let expected = "
+ INFO health changed service=web backend=rack-a/a1 address=10.1.0.11 from=\"unknown\" to=\"healthy\" reason=\"HTTP 200\"
+ WARN health changed service=web backend=rack-a/a1 address=10.1.0.11 from=\"healthy\" to=\"unhealthy\" reason=\"HTTP 503\"
+ INFO weights are good again service=web backend=rack-a/a1
+ERROR cannot be checked; its health stays service=web backend=rack-a/a1 reason=\"cannot probe: no route\"
+";
+        assert_eq!(lines(|| news.iter().for_each(log)), expected.trim_start_matches('\n'));
     }
 }

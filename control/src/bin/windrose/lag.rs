@@ -50,7 +50,8 @@ impl Notice {
     pub(crate) fn log(&self) {
         match self {
             Self::Behind(workers, late) => {
-                tracing::warn!(seconds = late.as_secs_f32(), "still on old Tables: {workers}");
+                let seconds = late.as_secs_f32();
+                tracing::warn!(workers, seconds, "still on old Tables: {workers}");
             }
             Self::CaughtUp => tracing::info!("all workers are on new Tables again"),
         }

@@ -93,11 +93,7 @@ impl Watched {
         if before == Some(up) || before.is_none() && up {
             return false;
         }
-        if up {
-            tracing::info!(port = %self.name(), "link is up");
-        } else {
-            tracing::warn!(port = %self.name(), "link is down: nothing arrives");
-        }
+        say(&self.name(), self.device.device(), before, up);
         up
     }
 
@@ -126,6 +122,21 @@ impl Watched {
     }
 }
 
+/// A link has come up or gone down.
+fn say(port: &str, device: &str, before: Option<bool>, up: bool) {
+    let (from, to) = (before.map_or("unknown", link), link(up));
+    if up {
+        tracing::info!(port, device, from, to, "link is up");
+    } else {
+        tracing::warn!(port, device, from, to, "link is down: nothing arrives");
+    }
+}
+
+/// In the log.
+fn link(up: bool) -> &'static str {
+    if up { "up" } else { "down" }
+}
+
 /// One line for each kind of loss that there was.
 impl Display for Watch {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -146,4 +157,23 @@ fn losses(stats: &PortStats) -> [(&'static str, u64); 4] {
         ("rx_no_buffer", stats.no_buffer),
         ("tx_errors", stats.send_errors),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logging::lines;
+
+    #[test]
+    fn a_link_is_said_with_its_port_its_device_and_what_it_was() {
+        let said = lines(|| {
+            say("uplink", "0000:03:00.0", None, false);
+            say("uplink", "0000:03:00.0", Some(false), true);
+        });
+        let expected = "
+ WARN link is down: nothing arrives port=\"uplink\" device=\"0000:03:00.0\" from=\"unknown\" to=\"down\"
+ INFO link is up port=\"uplink\" device=\"0000:03:00.0\" from=\"down\" to=\"up\"
+";
+        assert_eq!(said, expected.trim_start_matches('\n'));
+    }
 }

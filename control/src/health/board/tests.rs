@@ -57,8 +57,15 @@ fn weight(value: &str) -> Report {
     Report { response: Some(Response { weight }), ..bad() }
 }
 
+/// The first verdict.
+fn first(service: &str, address: &str, healthy: bool, reason: &str) -> News {
+    News::Verdict { who: who(service, address), was: None, healthy, reason: reason.into() }
+}
+
+/// Another verdict than before.
 fn verdict(service: &str, address: &str, healthy: bool, reason: &str) -> News {
-    News::Verdict { who: who(service, address), healthy, reason: reason.into() }
+    let (who, was) = (who(service, address), Some(!healthy));
+    News::Verdict { who, was, healthy, reason: reason.into() }
 }
 
 fn ids(starts: &[Start]) -> Vec<ProbeId> {
@@ -77,7 +84,7 @@ fn services_that_ask_the_same_share_one_probe_and_each_has_thresholds_of_its_own
     let news = board.finish(id, &good(), SECOND);
     assert_eq!(
         news,
-        [verdict("a", "10.0.0.1", true, "HTTP 200"), verdict("b", "10.0.0.1", true, "HTTP 200")]
+        [first("a", "10.0.0.1", true, "HTTP 200"), first("b", "10.0.0.1", true, "HTTP 200")]
     );
     assert_eq!(board.finish(id, &bad(), SECOND), [verdict("b", "10.0.0.1", false, "HTTP 503")]);
     assert_eq!(board.finish(id, &bad(), SECOND), [verdict("a", "10.0.0.1", false, "HTTP 503")]);
@@ -113,8 +120,8 @@ fn w4_the_first_result_is_news_even_if_it_changes_nothing() {
     let mut board = Board::new(10, 1);
     board.watch(vec![wanted("a", "10.0.0.1")], Duration::ZERO);
     let id = board.start(Duration::ZERO)[0].id;
-    let first = board.finish(id, &bad(), Duration::ZERO);
-    assert_eq!(first, [verdict("a", "10.0.0.1", false, "HTTP 503")]);
+    let told = board.finish(id, &bad(), Duration::ZERO);
+    assert_eq!(told, [first("a", "10.0.0.1", false, "HTTP 503")]);
     assert_eq!(board.finish(id, &bad(), Duration::ZERO), []);
 }
 

@@ -115,7 +115,7 @@ impl Announcer {
             return;
         }
         let mac = Mac(mac);
-        tracing::warn!("{address} is also claimed by {mac}: one of the two must not have it");
+        tracing::warn!(%address, %mac, "{address} is also claimed by {mac}: one of the two must not have it");
     }
 
     /// What is to be told at the moment `now`, at most `most` frames.

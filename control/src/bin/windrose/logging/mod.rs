@@ -8,6 +8,8 @@
 //! - [`output`]: where lines go, and how the journal learns their level.
 
 mod filter;
+#[cfg(test)]
+mod golden;
 mod output;
 mod repeats;
 
@@ -25,6 +27,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use control::admin::answer::Reloaded;
 use control::config::Diagnostics;
 use filter::{ANSWER, Held, HoldBack};
+#[cfg(test)]
+pub(crate) use golden::lines;
 use output::Stderr;
 
 use crate::{exit, say};

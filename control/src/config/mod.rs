@@ -5,7 +5,8 @@
 //! - `file`: the tables as they are written; one field list each makes the type, the reader and
 //!   the JSON Schema (`table`, `field`, `value`);
 //! - `check`: the file → the model; limits of profiles, references, contradictions;
-//! - `report`: collects what is wrong on the way; `diagnostics`: how it is shown;
+//! - `report`: collects what is wrong on the way; `diagnostics`: how it is shown,
+//!   `finding`: to a program;
 //! - `source`: the file's text, or why it cannot be had;
 //! - `restart`: which changes a reload refuses.
 //!
@@ -16,6 +17,7 @@ mod diagnostics;
 mod environment;
 mod field;
 mod file;
+mod finding;
 pub(crate) mod nearest;
 mod report;
 mod restart;
@@ -30,11 +32,13 @@ use toml::de::{DeTable, DeValue};
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity, Span};
 pub use environment::Environment;
+pub use finding::Finding;
 pub use restart::restart_needed;
 
 use crate::model::Config;
 use field::FromToml;
 use report::Report;
+use source::Patience;
 
 /// An accepted configuration.
 #[derive(Clone, Debug)]
@@ -50,9 +54,7 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong with the file, or one error about the file as a whole.
 pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
-    let name = path.display().to_string();
-    let text = source::read(path).map_err(|why| Diagnostics::whole_file(&name, why))?;
-    parse(&name, &text, &Environment::detect())
+    load_with(path, Patience::Pipes)
 }
 
 /// The same for a process that must not wait for a pipe's other end: only a regular file is read.
@@ -60,9 +62,13 @@ pub fn load(path: &Path) -> Result<Loaded, Diagnostics> {
 /// # Errors
 /// As [`load`].
 pub fn load_regular(path: &Path) -> Result<Loaded, Diagnostics> {
-    let whole_file = |why| Diagnostics::whole_file(&path.display().to_string(), why);
-    source::must_be_regular(path).map_err(whole_file)?;
-    load(path)
+    load_with(path, Patience::None)
+}
+
+fn load_with(path: &Path, patience: Patience) -> Result<Loaded, Diagnostics> {
+    let name = path.display().to_string();
+    let text = source::read(path, patience).map_err(|why| Diagnostics::whole_file(&name, why))?;
+    parse(&name, &text, &Environment::detect())
 }
 
 /// Checks a text; `name` is what messages call it.

@@ -1,10 +1,12 @@
 //! The file's text, or one sentence on why it cannot be had.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
 
 /// A configuration is text that people write; what is larger is something else.
 const LARGEST: u64 = 16 << 20;
@@ -15,11 +17,20 @@ const TRIES: u32 = 5;
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Whom a reader waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// For a pipe's other end: a person gave it.
+    Pipes,
+    /// For nobody: only a regular file is read.
+    None,
+}
+
 /// Reads the file, without ever holding more than [`LARGEST`] bytes (it may be a device or grow).
 /// One that is written or replaced meanwhile is read again: the newest wins, and no half of it.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub(super) fn read(path: &Path, patience: Patience) -> Result<String, String> {
     for _ in 0..TRIES {
-        let (bytes, before) = read_once(path)?;
+        let (bytes, before) = read_once(path, patience)?;
         if before.is_none_or(|before| Identity::at(path) == Some(before)) {
             return text(bytes);
         }
@@ -29,30 +40,34 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Its bytes, and what it was before they were read; `None` for what is no regular file.
-fn read_once(path: &Path) -> Result<(Vec<u8>, Option<Identity>), String> {
-    let file = File::open(path).map_err(|e| cannot_read(&e))?;
-    let about = file.metadata().map_err(|e| cannot_read(&e))?;
+fn read_once(path: &Path, patience: Patience) -> Result<(Vec<u8>, Option<Identity>), String> {
+    let file = open(path, patience).map_err(|e| cannot_read(path, &e))?;
+    let about = file.metadata().map_err(|e| cannot_read(path, &e))?;
     if about.is_dir() {
         return Err("this is a directory; give the file in it".into());
+    }
+    if patience == Patience::None && !about.is_file() {
+        return Err("this is a pipe or a device; a reload takes a regular file".into());
     }
     if about.is_file() && about.len() > LARGEST {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| cannot_read(&e))?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| cannot_read(path, &e))?;
     if bytes.len() as u64 > LARGEST {
         return Err(too_large());
     }
     Ok((bytes, about.is_file().then(|| Identity::of(&about))))
 }
 
-/// Waits for nobody: a reload takes no pipe and no device, whose other end may never come.
-pub(super) fn must_be_regular(path: &Path) -> Result<(), String> {
-    let about = std::fs::metadata(path).map_err(|e| cannot_read(&e))?;
-    match about.is_file() || about.is_dir() {
-        true => Ok(()),
-        false => Err("this is a pipe or a device; a reload takes a regular file".into()),
-    }
+/// Without patience it opens whatever is there at that moment and waits for no other end of it: what
+/// it is, is looked at then.
+fn open(path: &Path, patience: Patience) -> std::io::Result<File> {
+    let flags = match patience {
+        Patience::Pipes => OFlags::NOCTTY,
+        Patience::None => OFlags::NOCTTY | OFlags::NONBLOCK,
+    };
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
 /// Which content of which file: two readings of one path with the same one read the same.
@@ -76,16 +91,17 @@ impl Identity {
 }
 
 fn too_large() -> String {
-    format!("larger than {} MB: this is no configuration file", LARGEST >> 20)
+    format!("larger than {} MB: this is no configuration file; give the TOML file", LARGEST >> 20)
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, String> {
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        return Err(format!("a NUL byte in line {}: this is no text file", line(&bytes, at)));
+        let line = line(&bytes, at);
+        return Err(format!("a NUL byte in line {line}: this is no text file; give the TOML file"));
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        format!("not UTF-8 in line {}: TOML is UTF-8 text", line(e.as_bytes(), at))
+        format!("not UTF-8 in line {}: save it as UTF-8 text", line(e.as_bytes(), at))
     })
 }
 
@@ -93,10 +109,21 @@ fn line(bytes: &[u8], at: usize) -> usize {
     bytes.iter().take(at).filter(|b| **b == b'\n').count() + 1
 }
 
-fn cannot_read(error: &std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => "there is no such file".into(),
-        ErrorKind::PermissionDenied => "this user may not read it".into(),
+fn cannot_read(path: &Path, error: &std::io::Error) -> String {
+    match (error.kind(), std::fs::read_link(path)) {
+        (ErrorKind::NotFound, Ok(target)) => {
+            let target = target.display();
+            format!(
+                "this is a link to {target}, and there is no such file; put it there, or mend the link"
+            )
+        }
+        (ErrorKind::NotFound, Err(_)) => {
+            "there is no such file; put it there, or give another one with --config".into()
+        }
+        (ErrorKind::PermissionDenied, _) => {
+            "this user may not read it: let it read the file and enter its folders (chmod, chown)"
+                .into()
+        }
         _ => format!("cannot be read: {error}"),
     }
 }
@@ -123,7 +150,7 @@ mod tests {
                 }
             });
             for _ in 0..50 {
-                if let Ok(text) = read(&path) {
+                if let Ok(text) = read(&path, Patience::None) {
                     let first = text.chars().next().expect("not empty");
                     assert!(text.len() == 1_000_000 && text.chars().all(|c| c == first));
                 }
@@ -137,9 +164,23 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("w.toml");
         std::fs::write(&path, "half").expect("writes");
-        let (bytes, before) = read_once(&path).expect("reads");
+        let (bytes, before) = read_once(&path, Patience::None).expect("reads");
         std::fs::write(&path, "half and the rest").expect("writes");
         assert!(bytes == b"half" && Identity::at(&path) != before, "it would be read again");
-        assert_eq!(read(&path).as_deref(), Ok("half and the rest"));
+        assert_eq!(read(&path, Patience::None).as_deref(), Ok("half and the rest"));
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_its_end_with_patience_and_refused_at_once_without() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("w.toml");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        let refused = "this is a pipe or a device; a reload takes a regular file";
+        assert_eq!(read(&path, Patience::None), Err(refused.to_owned()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::fs::write(&path, "text").expect("somebody reads"));
+            assert_eq!(read(&path, Patience::Pipes).as_deref(), Ok("text"));
+        });
     }
 }

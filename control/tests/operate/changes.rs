@@ -148,6 +148,14 @@ fn r5_what_needs_a_restart_is_named_by_reload_and_by_check() {
         "{said:?}"
     );
     assert!(settings.iter().all(|s| said.out.contains(s)), "{said:?}");
+    let told = rig.run(&["check", "--against-running", "--config", &file, "--format", "json"]);
+    assert_eq!((told.code, &*told.err), (78, ""));
+    let told: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+    assert_eq!(
+        (&told["valid"], &told["running"]["restart_needed"]),
+        (&json!(true), &json!(settings))
+    );
+    assert!(told["running"]["diff"].is_object(), "{told}");
     rig.write("w.toml", &CONFIG.replace("60s", "90s"));
     let said = rig.run(&["check", "--against-running", "--config", &file]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -170,6 +178,13 @@ fn what_is_no_file_is_refused_and_the_old_configuration_goes_on() {
     std::fs::create_dir(&file).expect("a folder");
     refused("this is a directory; give the file in it");
     std::fs::remove_dir(&file).expect("removes");
+    std::os::unix::fs::symlink("gone.toml", &file).expect("a link");
+    refused("this is a link to gone.toml, and there is no such file");
+    std::fs::remove_file(&file).expect("removes");
+    let made = std::process::Command::new("mkfifo").arg(&file).status().expect("mkfifo");
+    assert!(made.success());
+    refused("this is a pipe or a device; a reload takes a regular file");
+    std::fs::remove_file(&file).expect("removes");
     std::os::unix::fs::symlink("/dev/zero", &file).expect("a device");
     refused("this is a pipe or a device");
     std::fs::remove_file(&file).expect("removes");

@@ -7,6 +7,7 @@ use control::config;
 use control::diff;
 use control::model::Config;
 
+use crate::operate::Format;
 use crate::{exit, say};
 
 #[derive(clap::Args)]
@@ -27,14 +28,6 @@ pub(crate) struct Arguments {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One JSON object
-    Json,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use control::doctor;
 
+use crate::operate::Format;
 use crate::{ConfigFile, check, exit, say};
 
 #[derive(clap::Args)]
@@ -25,14 +26,6 @@ pub(crate) struct Arguments {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One JSON object
-    Json,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {

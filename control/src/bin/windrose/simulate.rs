@@ -30,9 +30,19 @@ Exit code 0 when every event was run, 65 for a fault in the scenario (it names t
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: ConfigFile,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
     /// The file with the events
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
+}
+
+/// There is one, so that every command that shows something takes it.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// One JSON object a line for each event
+    Json,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -48,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Ok(desk) => desk,
         Err(error) => return exit::with(exit::SYSTEM, &format!("no connection table: {error}")),
     };
+    let Format::Json = arguments.format;
     let folder = arguments.scenario.parent().unwrap_or(Path::new("."));
     events(config, desk, &scenario, folder)
 }

@@ -22,6 +22,9 @@ pub enum Kept {
     /// It changes what needs a restart.
     #[error("a restart is needed for: {}", .0.join("; "))]
     NeedsRestart(Vec<String>),
+    /// A newer file came while it waited for first results.
+    #[error("a newer file has taken its place")]
+    Superseded,
     /// It names what is not there, or there is too much of it.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -108,6 +111,15 @@ impl Controller {
         news::log(&news::between(&self.state, &next), tables.generation);
         self.state = Arc::new(next);
         Ok(tables)
+    }
+
+    /// Takes what is known of the ways to backends now; Tables if they are others than those that
+    /// the last Tables were made of.
+    pub fn reroute(&mut self, now: Duration) -> Result<Option<Tables>, Kept> {
+        match self.planner.is_routed(&self.state, &self.wiring) {
+            true => Ok(None),
+            false => self.apply(&[], now).map(Some),
+        }
     }
 
     /// Lets time pass; Tables if a drain's deadline has come.

@@ -223,6 +223,12 @@ impl Appliance {
         Err(Error::Unexpected(format!("no line with {words:?}:\n{}", self.log())))
     }
 
+    /// Waits until it has logged all of this after `from` bytes of its log.
+    pub fn wait_for_more(&mut self, from: usize, words: &[&str]) -> Result<()> {
+        let all = |log: &str| words.iter().all(|word| log.contains(word));
+        self.process.wait_for(&words.join(", "), 10, |p| p.stderr().get(from..).is_some_and(all))
+    }
+
     /// The counters now.
     pub fn counters(&mut self) -> Result<Counters> {
         let before = self.process.stdout().len();

@@ -172,6 +172,66 @@ fn open_to(topology: &Topology, name: &str) -> Result<Connection> {
 }
 
 #[test]
+fn r2_a_newer_reload_takes_the_place_of_one_that_waits_for_first_results() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let two = checked(&Config::new(&topology).members([0, 1]), "", "");
+    let appliance = Appliance::start(&topology, &two)?;
+    for name in ["b1", "b2"] {
+        becomes(&appliance, 0, name, "healthy")?;
+    }
+    // Nobody has this address: its first probe waits for longer than a reload does.
+    let patient = two.replace(
+        "interval = \"400ms\", timeout = \"300ms\"",
+        "interval = \"30s\", timeout = \"30s\"",
+    );
+    let silent = patient.replacen(
+        "backends = [",
+        "backends = [\n  { name = \"b9\", address = \"10.0.2.99\" },",
+        1,
+    );
+    assert_ne!(silent, patient);
+    let newest = two.replace("\"60s\"", "\"61s\"");
+    let (older, newer) = std::thread::scope(|scope| {
+        appliance.write(&silent)?;
+        let older = scope.spawn(|| appliance.tell(&["reload"]));
+        wait_for(&appliance, 0, &["tables published", "from=", "generation="])?;
+        while !appliance.tell(&["status", "web-v4"])?.contains("rack/b9") {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        appliance.write(&newest)?;
+        let newer = appliance.tell(&["reload"])?;
+        let older = older.join().map_err(|_| Error::Unexpected("a panic".into()))??;
+        Ok::<_, Error>((older, newer))
+    })?;
+    assert!(newer.contains("\"60s\" → \"61s\"") && newer.contains("In force"), "{newer}");
+    assert_eq!(older, newer, "whoever asked for the older one hears of the newer");
+    assert_eq!(appliance.log().matches(" reloaded ").count(), 1, "{}", appliance.log());
+    assert!(!appliance.tell(&["status", "web-v4"])?.contains("rack/b9"));
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
+fn r2_a_reload_during_the_start_comes_into_force_when_the_start_is_over() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    // The start waits its whole time for one whose first result does not come.
+    let patient = checked(&Config::new(&topology), "", "")
+        .replace(
+            "interval = \"400ms\", timeout = \"300ms\"",
+            "interval = \"30s\", timeout = \"30s\"",
+        )
+        .replacen("backends = [", "backends = [\n  { name = \"b9\", address = \"10.0.2.99\" },", 1);
+    let mut appliance = Appliance::start_unseen(&topology, &patient, "", "--log-format human")?;
+    appliance.wait_for_log("tables published")?;
+    appliance.ask_for_reload(&patient.replace("\"60s\"", "\"61s\""))?;
+    let running = wait_for(&appliance, 0, &["running workers="])?;
+    wait_for(&appliance, running, &[" reloaded "])?;
+    Connection::open(&topology.client, VIP())?.who()?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
+#[test]
 fn r2_a_reload_that_adds_a_dead_backend_is_answered_and_gives_it_nobody() -> Result<()> {
     let mut topology = Topology::new(Arms::Two)?;
     topology.backends[2].crash()?;

@@ -21,8 +21,8 @@ pub struct Request {
 type Reply = oneshot::Sender<Result<Done, Kept>>;
 
 enum What {
-    /// A new file, already checked.
-    Reload(Box<Config>),
+    /// A new file, already checked; who asked hears when it is known whether it waits.
+    Reload(Box<Config>, oneshot::Sender<()>),
     /// An order of the operator's.
     Order(Change),
     /// A reload begins or is over: for the log, and for who supervises the process.
@@ -80,13 +80,24 @@ pub fn queue(ring: impl Fn() + Send + Sync + 'static) -> (Asker, Inbox) {
 /// An answer to come; an error: the appliance ended before it came.
 pub type Answer = oneshot::Receiver<Result<Done, Kept>>;
 
+/// A file that the control thread was given.
+pub struct Submitted {
+    /// What becomes of it.
+    pub answer: Answer,
+    /// Ends when the control thread has looked at the file: it is answered, or waits for first
+    /// results, and one that waited before it is answered.
+    pub seen: oneshot::Receiver<()>,
+}
+
 impl Asker {
     /// Asks for a new file.
     ///
     /// # Errors
     /// Too many requests wait, or the appliance is ending.
-    pub fn reload(&self, config: Config) -> Result<Answer, Unasked> {
-        self.ask(What::Reload(Box::new(config)))
+    pub fn reload(&self, config: Config) -> Result<Submitted, Unasked> {
+        let (sees, seen) = oneshot::channel();
+        let answer = self.ask(What::Reload(Box::new(config), sees))?;
+        Ok(Submitted { answer, seen })
     }
 
     /// Gives an order.
@@ -144,9 +155,20 @@ pub struct File {
     /// What it says.
     pub config: Config,
     reply: Reply,
+    sees: Option<oneshot::Sender<()>>,
 }
 
+/// While this is there whoever asked for the file does not ask for another.
+pub struct Looking(
+    #[expect(dead_code, reason = "what counts is that it goes")] Option<oneshot::Sender<()>>,
+);
+
 impl File {
+    /// The control thread looks at it, for the first time or again.
+    pub fn look(&mut self) -> Looking {
+        Looking(self.sees.take())
+    }
+
     /// It is in force and published, with Tables of this generation; or it is not, and why.
     pub fn end(self, before: Arc<State>, result: Result<u64, Kept>) {
         // Who has gone does not want to know.
@@ -164,7 +186,9 @@ impl Inbox {
             match what {
                 What::Order(order) => orders.push((order, reply)),
                 What::Told(stage) => answered.reloads.push(stage),
-                What::Reload(config) => answered.files.push(File { config: *config, reply }),
+                What::Reload(config, sees) => {
+                    answered.files.push(File { config: *config, reply, sees: Some(sees) });
+                }
             }
         }
         answered.orders(controller, orders, now);

@@ -52,7 +52,7 @@ impl Manager {
             Verdict::Alive => tell(&[NotifyState::Watchdog]),
             Verdict::Stalled(stalled) => return Err(stalled),
         }
-        if !self.ready && self.watchdog.all_run() && !state.is_awaiting() {
+        if !self.ready && self.watchdog.all_run() && !state.is_starting() {
             self.ready = true;
             tracing::info!(workers = counters.steps().count(), "running");
             tell(&[NotifyState::Ready]);

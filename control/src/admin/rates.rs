@@ -80,7 +80,7 @@ impl Speed {
         let rates = |(slot, load): (usize, &Option<Load>)| {
             let load = load.as_ref()?;
             let mut known = samples.iter().filter_map(|sample| sample.of(slot, load));
-            let ((first, old), (last, new)) = (known.next()?, known.last()?);
+            let ((first, old), (last, new)) = (known.next()?, known.next_back()?);
             Some(new.since(old, last.duration_since(first).as_secs_f64()))
         };
         traffic.loads().iter().enumerate().map(rates).collect()

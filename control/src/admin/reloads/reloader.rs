@@ -51,12 +51,14 @@ impl Reloader {
         let mut waits = None;
         loop {
             tokio::select! {
+                // What has its answer does not wait for the next file.
+                biased;
+                ended = end_of(&mut waits) => if let Some(waits) = waits.take() {
+                    self.end(waits, ended).await;
+                },
                 askers = self.asked.next() => match askers {
                     Some(askers) => waits = self.begin(askers, waits).await,
                     None => return,
-                },
-                ended = end_of(&mut waits) => if let Some(waits) = waits.take() {
-                    self.end(waits, ended).await;
                 },
             }
         }

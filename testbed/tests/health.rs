@@ -194,9 +194,9 @@ fn r2_a_newer_reload_takes_the_place_of_one_that_waits_for_first_results() -> Re
     let (older, newer) = std::thread::scope(|scope| {
         appliance.write(&silent)?;
         let older = scope.spawn(|| appliance.tell(&["reload"]));
-        wait_for(&appliance, 0, &["tables published", "from=", "generation="])?;
+        appliance.wait_for_line(0, &["tables published", "from=", "generation="])?;
         while !appliance.tell(&["status", "web-v4"])?.contains("rack/b9") {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
         appliance.write(&newest)?;
         let newer = appliance.tell(&["reload"])?;
@@ -224,8 +224,8 @@ fn r2_a_reload_during_the_start_comes_into_force_when_the_start_is_over() -> Res
     let mut appliance = Appliance::start_unseen(&topology, &patient, "", "--log-format human")?;
     appliance.wait_for_log("tables published")?;
     appliance.ask_for_reload(&patient.replace("\"60s\"", "\"61s\""))?;
-    let running = wait_for(&appliance, 0, &["running workers="])?;
-    wait_for(&appliance, running, &[" reloaded "])?;
+    let running = appliance.wait_for_line(0, &["running workers="])?;
+    appliance.wait_for_line(running, &[" reloaded "])?;
     Connection::open(&topology.client, VIP())?.who()?;
     appliance.stop(Signal::TERM)?;
     Ok(())

@@ -118,7 +118,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> String {
             )
         }
         (ErrorKind::NotFound, Err(_)) => {
-            "there is no such file; put it there, or give another one with --config".into()
+            "there is no such file; put it there, or name another one".into()
         }
         (ErrorKind::PermissionDenied, _) => {
             "this user may not read it: let it read the file and enter its folders (chmod, chown)"

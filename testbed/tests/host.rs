@@ -1,9 +1,10 @@
 //! What is not for a rule: the host interface, closed ports, frames for others (F-4, D-11).
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
+use etherparse::{ArpEthIpv4Packet, ArpOperation, Icmpv6Type, PacketBuilder};
 use rustix::process::Signal;
 use testbed::Result;
 use testbed::address::{CLIENT, FRONT, Family, RETURN, vip, vips};
@@ -11,6 +12,7 @@ use testbed::appliance::{Appliance, Counters};
 use testbed::client::{ask, noise, refused};
 use testbed::config::Config;
 use testbed::topology::{Arms, Topology};
+use testbed::tun;
 
 fn count(counters: &Counters, outcome: &str) -> u64 {
     counters.get(outcome).copied().unwrap_or(0)
@@ -155,7 +157,7 @@ fn echo(listener: &TcpListener) -> std::io::Result<()> {
 }
 
 #[test]
-fn a_tcp_session_with_the_ports_own_address_works_while_the_vip_is_loaded() -> Result<()> {
+fn a_tcp_session_and_ping_with_the_ports_own_address_work_while_the_vip_is_loaded() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
     let appliance = Appliance::start(&topology, &Config::new(&topology))?;
     for address in FRONT {
@@ -166,7 +168,7 @@ fn a_tcp_session_with_the_ports_own_address_works_while_the_vip_is_loaded() -> R
             scope.spawn(|| echo(&listener));
             let load = scope.spawn(|| {
                 let ask = |_| vips().try_for_each(|vip| ask(&topology.client, vip).map(drop));
-                (0..25).try_for_each(ask)
+                (0..200).try_for_each(ask)
             });
             let connect = || TcpStream::connect_timeout(&host, Duration::from_secs(5));
             let stream = topology.client.enter(connect)?.expect("it listens");
@@ -178,6 +180,9 @@ fn a_tcp_session_with_the_ports_own_address_works_while_the_vip_is_loaded() -> R
             });
             (&stream).read_exact(&mut back).expect("it comes back");
             assert!(back == body, "{host}: other bytes came back");
+            let ping = format!("ping -n -c 5 -i 0.2 -W 2 {address}");
+            let ping = topology.client.run(&ping)?;
+            assert!(ping.contains(" 0% packet loss") && !ping.contains("DUP"), "{ping}");
             load.join().expect("no panic")
         })?;
     }
@@ -191,28 +196,74 @@ fn a_tcp_session_with_the_ports_own_address_works_while_the_vip_is_loaded() -> R
     Ok(())
 }
 
+/// Frames that are for the host, one of each kind, all from somebody who waits for nothing.
+fn floods(ours: &str) -> [(&'static str, Vec<u8>); 4] {
+    const FROM: [u8; 6] = [2, 0, 0, 0, 0, 0x99];
+    let mut mac = [0; 6];
+    for (byte, text) in mac.iter_mut().zip(ours.split(':')) {
+        *byte = u8::from_str_radix(text, 16).expect("an Ethernet address");
+    }
+    let datagram = |to| {
+        let mut frame = Vec::new();
+        let builder = PacketBuilder::ethernet2(FROM, mac).ipv4([10, 0, 1, 99], to, 64).udp(9, 9);
+        builder.write(&mut frame, &[0; 1000]).expect("it fits");
+        frame
+    };
+    let mut arp = Vec::new();
+    let request = ArpEthIpv4Packet {
+        operation: ArpOperation::REQUEST,
+        sender_mac: FROM,
+        sender_ipv4: [10, 0, 1, 99],
+        target_mac: [0; 6],
+        target_ipv4: [10, 0, 1, 1],
+    };
+    PacketBuilder::ethernet2(FROM, [0xFF; 6])
+        .arp(request.into())
+        .write(&mut arp)
+        .expect("it is whole");
+    let [asks, own, group] = ["2001:db8:1::99", FRONT[1], "ff02::1:ff00:1"]
+        .map(|text| text.parse::<Ipv6Addr>().expect("an address").octets());
+    let mut solicitation = Vec::new();
+    PacketBuilder::ethernet2(FROM, [0x33, 0x33, 0xFF, 0, 0, 1])
+        .ipv6(asks, group, 255)
+        .icmpv6(Icmpv6Type::NeighborSolicitation)
+        .write(&mut solicitation, &[&own[..], &[1, 1], &FROM].concat())
+        .expect("it is whole");
+    [
+        ("datagrams to its address", datagram([10, 0, 1, 1])),
+        ("datagrams to addresses of nobody", datagram([192, 0, 2, 77])),
+        ("ARP", arp),
+        ("neighbour discovery", solicitation),
+    ]
+}
+
 #[test]
 fn a_flood_to_the_host_is_cut_to_its_rate_by_name_and_the_vip_goes_on() -> Result<()> {
     const FLOOD: usize = 20_000;
-    let topology = Topology::new(Arms::Two)?;
+    let topology = Topology::new(Arms::One)?;
     let config = Config::new(&topology).to_string();
     let config = config.replace("host_interface", "host_rate = 100\nhost_interface");
     let mut appliance = Appliance::start(&topology, &config)?;
-    let vip = vip(Family::V4, Family::V4);
+    let (vip, mac) = (vip(Family::V4, Family::V4), topology.appliance.mac("lb0")?);
+    let mut wire = topology.fabric.enter(|| tun::create_tap("flood0"))??;
+    topology.fabric.ip("link set flood0 master backs up")?;
+    // What the host would say to the client's own questions may be among what is cut.
+    topology.client.ip(&format!("neighbour replace {} lladdr {mac} dev front0", FRONT[0]))?;
     ask(&topology.client, vip)?;
-    let socket = topology.client.enter(|| UdpSocket::bind("0.0.0.0:0"))?.expect("a socket");
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for _ in 0..FLOOD {
-                // Refusals of what came before are of no interest.
-                let _ = socket.send_to(&[0; 1000], (FRONT[0], 9));
-            }
-        });
-        (0..50).try_for_each(|_| ask(&topology.client, vip).map(drop))
-    })?;
-    let counters = appliance.counters()?;
-    let (taken, refused) = (count(&counters, "host"), count(&counters, "host_full"));
-    assert!(refused > taken && refused > 1000, "{counters:?}");
+    for (what, frame) in floods(&mac) {
+        let before = appliance.counters()?;
+        std::thread::scope(|scope| {
+            // A frame that the wire refuses is a flood all the same.
+            let flood = || (0..FLOOD).for_each(|_| drop(wire.write(&frame)));
+            scope.spawn(flood);
+            (0..50).try_for_each(|_| ask(&topology.client, vip).map(drop))
+        })?;
+        let after = appliance.counters()?;
+        let [taken, refused] =
+            ["host", "host_full"].map(|name| count(&after, name) - count(&before, name));
+        assert!(refused > taken && refused > 1000, "{what}: {before:?} {after:?}");
+        println!("{what}: {taken} taken, {refused} refused");
+    }
     appliance.stop(Signal::TERM)?;
     Ok(())
 }

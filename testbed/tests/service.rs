@@ -62,6 +62,26 @@ fn a_worker_that_stalls_ends_the_process_with_its_name_before_the_manager_would(
     Ok(())
 }
 
+/// One that never sleeps is never without Tables (D-5).
+#[test]
+fn a_worker_that_keeps_old_tables_is_named_until_it_has_moved_on() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let config = Config::new(&topology);
+    let spinning = |config: Config| config.to_string().replace("\"adaptive\"", "\"spin\"");
+    let mut appliance = Appliance::start(&topology, &spinning(config.clone()))?;
+    ask(&topology.client, vip(Family::V4, Family::V4))?;
+    let stalled = Stalled::thread(appliance.pid(), "rte-worker")?;
+    appliance.ask_for_reload(&spinning(config.without("b1")))?;
+    appliance.wait_for_log("still on old Tables: worker 0")?;
+    let status = appliance.tell(&["status"])?;
+    assert!(status.contains("STILL ON OLD TABLES: worker 0"), "{status}");
+    drop(stalled);
+    appliance.wait_for_log("all workers are on new Tables again")?;
+    ask(&topology.client, vip(Family::V4, Family::V4))?;
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
 #[test]
 fn a_control_thread_that_hangs_gives_no_sign_of_life_and_is_not_deceived_when_it_goes_on()
 -> Result<()> {

@@ -87,6 +87,10 @@ fn is_resolved_and_served(topology: &Topology, config: &Config, device: &str) ->
         topology.client.ip(&probe)?;
         believes(&topology.client, vip, "REACHABLE")?;
     }
+    // For what is nobody's it answers nothing.
+    for nobody in ["10.0.1.77", "2001:db8:1::77"] {
+        assert!(!is_found(&topology.client, nobody)?, "{nobody}");
+    }
     let groups = topology.appliance.ip("maddress show dev wr-front")?;
     assert!(groups.contains("ff02::1:ff00:100"), "for switches that snoop: {groups}");
     appliance.stop(Signal::TERM)?;

@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use super::fact::Neighbour;
 use super::keep::{Ask, Keeper};
 use super::mirror::{Mirror, Request};
 use super::notices::Notices;
@@ -202,7 +203,8 @@ impl<N: Fn()> Follower<N> {
             let mirror = self.kernel.mirror.read();
             let Some(network) = mirror.network() else { return Ok(()) };
             let found = self.watch.look(&wanted, &mirror);
-            (found, self.keeper.asks(&self.watch.hops(network), now))
+            let fixed = |whom: &_| matches!(network.known(whom), Some(Neighbour::Fixed(_)));
+            (found, self.keeper.asks(&self.watch.hops(network), fixed, now))
         };
         if let Some(found) = found {
             *self.kernel.found.write() = self.watch.found();

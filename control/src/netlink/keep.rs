@@ -33,7 +33,15 @@ impl Keeper {
     pub const MOST: usize = 256;
 
     /// What to ask for at the moment `now`, of the next hops in use and what is known of each.
-    pub fn asks(&mut self, wanted: &BTreeMap<Whom, Option<Neighbour>>, now: Duration) -> Vec<Ask> {
+    /// `fixed` says whether an entry, in use or not, is the operator's by now.
+    pub fn asks(
+        &mut self,
+        wanted: &BTreeMap<Whom, Option<Neighbour>>,
+        fixed: impl Fn(&Whom) -> bool,
+        now: Duration,
+    ) -> Vec<Ask> {
+        // To release it would take its Ethernet address away.
+        self.asked.retain(|whom, _| !fixed(whom));
         let unused: BTreeSet<_> =
             self.asked.keys().filter(|whom| !wanted.contains_key(whom)).copied().collect();
         let releases = unused.into_iter().take(Self::MOST).map(Ask::Release);

@@ -106,7 +106,12 @@ impl Network {
 
     /// What the kernel knows of a neighbour behind one of our interfaces.
     pub fn neighbour(&self, interface: usize, address: IpAddr) -> Option<Neighbour> {
-        self.neighbours.get(&(self.index(interface)?, address)).copied()
+        self.known(&(self.index(interface)?, address))
+    }
+
+    /// The same, of an interface of this number.
+    pub(super) fn known(&self, whom: &Whom) -> Option<Neighbour> {
+        self.neighbours.get(whom).copied()
     }
 
     fn tables_for(&self, to: IpAddr) -> impl Iterator<Item = u32> {

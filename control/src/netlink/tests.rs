@@ -433,7 +433,28 @@ fn next_hops_are_asked_for_once_and_again_while_they_do_not_answer() {
     ] {
         let wanted: BTreeMap<_, _> =
             wanted.into_iter().map(|(last, known)| (whom(last), known)).collect();
-        assert_eq!(keeper.asks(&wanted, Duration::from_millis(ms)), expected, "at {ms} ms");
+        let asks = keeper.asks(&wanted, |_| false, Duration::from_millis(ms));
+        assert_eq!(asks, expected, "at {ms} ms");
+    }
+}
+
+#[test]
+fn an_entry_that_the_operator_has_fixed_meanwhile_is_never_released() {
+    let whom = (A, IpAddr::from([10, 0, 1, 1]));
+    let fixed = Some(Neighbour::Fixed(tables::Mac([2, 0, 0, 0, 0, 1])));
+    let (used, unused) = (|known| BTreeMap::from([(whom, known)]), BTreeMap::new());
+    let at = Duration::from_millis;
+    // In use while it is fixed, or fixed and out of use at one moment.
+    for while_in_use in [true, false] {
+        let mut keeper = Keeper::default();
+        assert_eq!(keeper.asks(&used(None), |_| false, at(0)), [Ask::Keep(whom)]);
+        if while_in_use {
+            assert_eq!(keeper.asks(&used(fixed), |_| true, at(200)), []);
+        }
+        assert_eq!(keeper.asks(&unused, |_| true, at(400)), []);
+        assert_eq!(keeper.asks(&unused, |_| false, at(600)), [], "it was not ours to release");
+        assert_eq!(keeper.asks(&used(None), |_| false, at(800)), [Ask::Keep(whom)]);
+        assert_eq!(keeper.asks(&unused, |_| false, at(900)), [Ask::Release(whom)]);
     }
 }
 
@@ -444,7 +465,7 @@ fn only_so_many_next_hops_are_asked_for_at_a_time() {
         .map(|n| ((A, IpAddr::from([10, 0, (n >> 8) as u8, n as u8])), None))
         .collect();
     let rounds: Vec<_> = (0..5)
-        .map(|round| keeper.asks(&wanted, Duration::from_millis(round * 200)).len())
+        .map(|round| keeper.asks(&wanted, |_| false, Duration::from_millis(round * 200)).len())
         .collect();
     assert_eq!(rounds, [Keeper::MOST, Keeper::MOST, Keeper::MOST, 1000 - 3 * Keeper::MOST, 0]);
 }

@@ -58,6 +58,36 @@ fn a_gateway_that_changes_its_ethernet_address_is_followed() -> Result<()> {
     Ok(())
 }
 
+/// `ip neighbour replace`, as an operator who knows better.
+fn fix(topology: &Topology, gateway: std::net::IpAddr, mac: &str) -> Result<()> {
+    let line = format!("neighbour replace {gateway} dev wr-back lladdr {mac} nud permanent");
+    topology.appliance.ip(&line).map(drop)
+}
+
+#[test]
+fn an_operators_static_neighbour_wins_and_stays_when_nothing_leads_there_any_more() -> Result<()> {
+    let (topology, mut appliance) = far_away()?;
+    let router = led(&topology, "r1")?;
+    let (right, wrong) = (router.namespace.mac("eth0")?, "02:00:00:00:00:99");
+    for family in Family::BOTH {
+        let gateway = router.address(family);
+        // The router goes on saying who it is.
+        fix(&topology, gateway, wrong)?;
+        silent(&topology, family)?;
+        fix(&topology, gateway, &right)?;
+        answered(&topology, family)?;
+        route(&topology, family, "delete", "")?;
+        let cut = format!("no route leads to backend {}", testbed::address::far(family, 0));
+        appliance.wait_for_log(&cut)?;
+        // Next hops that are out of use are given up within a round.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let kept = topology.appliance.ip(&format!("neighbour show {gateway} dev wr-back"))?;
+        assert!(kept.contains(&format!("lladdr {right} PERMANENT")), "{gateway}: {kept}");
+    }
+    appliance.stop(Signal::TERM)?;
+    Ok(())
+}
+
 #[test]
 fn a_gateway_that_goes_is_counted_and_one_that_returns_is_used() -> Result<()> {
     let (topology, mut appliance) = far_away()?;

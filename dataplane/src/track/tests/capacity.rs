@@ -78,7 +78,10 @@ fn most_entries_are_in_their_own_line() {
 }
 
 #[test]
-fn an_entry_takes_38_bytes_or_74() {
+fn an_entry_takes_32_bytes_or_64_and_with_its_tag_and_spare_slots_39_or_75() {
+    // A bucket is a line of tags and 32 entries.
+    assert_eq!(size_of::<Bucket<2>>() - 64, 32 * 32);
+    assert_eq!(size_of::<Bucket<5>>() - 64, 32 * 64);
     let table = ConnectionTable::new(1_000_000, 1_000_000, Pages::Auto, TableKey::random());
     let memory = table.expect("maps").memory();
     assert_eq!((memory.per_v4_entry, memory.per_v6_entry), (39, 75));

@@ -109,6 +109,22 @@ fn a_host_interface_has_the_ports_addresses_passes_frames_both_ways_and_goes_whe
     assert!(ip("addr show wr-test").is_empty());
 }
 
+/// Where the host's `all` has duplicates looked for, that counts for every interface.
+#[test]
+#[cfg_attr(no_namespace, ignore = "a network namespace needs root")]
+fn ipv6_addresses_are_usable_without_asking_whether_somebody_has_them() {
+    new_namespace();
+    std::fs::write("/proc/sys/net/ipv6/conf/all/accept_dad", "1").expect("writes");
+    let (worker, queues) = queues();
+    let _interface = HostInterface::start(&config("wr-dad"), queues).expect("it starts");
+    wait_until(|| !ip("addr show wr-dad").contains("tentative"));
+    // ICMPv6, a neighbour solicitation, from nobody (RFC 4862, 5.4).
+    let asks = |frame: &Vec<u8>| {
+        frame[12..14] == [0x86, 0xdd] && frame[22..38] == [0; 16] && frame.get(54) == Some(&135)
+    };
+    assert!(!worker.from_host.try_iter().any(|frame| asks(&frame)));
+}
+
 #[test]
 #[cfg_attr(no_namespace, ignore = "a network namespace needs root")]
 fn the_device_has_a_carrier_as_long_as_its_ports_link_is_up_and_routes_over_it_count_so_long() {

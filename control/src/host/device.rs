@@ -44,8 +44,11 @@ pub(super) fn create(config: &HostConfig) -> Result<SyncDevice, HostError> {
 
 /// Where /proc is read-only each costs what is said here.
 fn settings(name: &str) {
-    // An IPv6 address would be unusable for a second: nobody but us is on this link.
-    set(name, "ipv6", "accept_dad", "0");
+    // An IPv6 address would be unusable for a second or two, and next hops unknown for as long: nobody
+    // but us is on this link. Where `all` says otherwise that counts, and nothing is asked, at once.
+    for key in ["accept_dad", "dad_transmits", "router_solicitation_delay"] {
+        set(name, "ipv6", key, "0");
+    }
     // The first IPv4 address of a prefix would take all others of it with it when it goes.
     set(name, "ipv4", "promote_secondaries", "1");
     // An operator who sets it down and up again finds the IPv6 addresses there too.

@@ -3,6 +3,7 @@
 mod bgp;
 mod carrier;
 mod ecmp;
+mod flooded;
 mod hints;
 mod neighbours;
 mod pace;

@@ -41,44 +41,53 @@ pub fn mark(number: u8) -> u32 {
 /// A way that is there until it is dropped.
 #[derive(Debug)]
 pub struct ProbeWay {
+    interface: String,
     mark: u32,
-    families: Vec<IpAddr>,
+    hops: Vec<IpAddr>,
 }
 
 impl ProbeWay {
-    /// Makes the way for port `number`, whose host interface has this name and index, for the
-    /// families that `v4` and `v6` ask for.
+    /// Of port `number`, whose host interface has this name: for no family yet.
+    pub fn new(number: u8, interface: &str) -> Self {
+        Self { interface: interface.into(), mark: mark(number), hops: Vec::new() }
+    }
+
+    /// Makes it for the families that `v4` and `v6` ask for, and for no others. What is there is made
+    /// again: the kernel forgets it with the interface's last address, or when it is set down.
     ///
     /// # Errors
     /// The kernel refuses: it has no policy routing, or we may not.
-    pub fn make(number: u8, interface: &str, [v4, v6]: [bool; 2]) -> io::Result<Self> {
-        let index = index(interface)?;
-        let mark = mark(number);
+    pub fn make(&mut self, [v4, v6]: [bool; 2]) -> io::Result<()> {
+        let index = index(&self.interface)?;
         let asked = NEXT_HOPS.into_iter().zip([v4, v6]).filter(|(_, asked)| *asked);
-        let families: Vec<_> = asked.map(|(hop, _)| hop).collect();
-        let way = Self { mark, families };
+        let hops: Vec<_> = asked.map(|(hop, _)| hop).collect();
+        self.hops.iter().filter(|hop| !hops.contains(hop)).for_each(|hop| self.take_back(*hop));
+        self.hops = hops;
         if v4 {
-            loosen(interface)?;
+            loosen(&self.interface)?;
         }
-        for hop in &way.families {
-            ask(neighbour(index, *hop), NLM_F_CREATE | NLM_F_REPLACE)?;
-            ask(route(index, *hop, mark), NLM_F_CREATE | NLM_F_REPLACE)?;
-            match ask(rule(*hop, mark, false), NLM_F_CREATE | NLM_F_EXCL) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                done => done?,
-            }
+        self.hops.iter().try_for_each(|hop| put(index, *hop, self.mark))
+    }
+
+    fn take_back(&self, hop: IpAddr) {
+        if let Err(error) = ask(rule(hop, self.mark, true), 0) {
+            tracing::debug!("the routing rule of probes stays: {error}");
         }
-        Ok(way)
     }
 }
 
 impl Drop for ProbeWay {
     fn drop(&mut self) {
-        for hop in &self.families {
-            if let Err(error) = ask(rule(*hop, self.mark, true), 0) {
-                tracing::debug!("the routing rule of probes stays: {error}");
-            }
-        }
+        self.hops.iter().for_each(|hop| self.take_back(*hop));
+    }
+}
+
+fn put(interface: u32, hop: IpAddr, mark: u32) -> io::Result<()> {
+    ask(neighbour(interface, hop), NLM_F_CREATE | NLM_F_REPLACE)?;
+    ask(route(interface, hop, mark), NLM_F_CREATE | NLM_F_REPLACE)?;
+    match ask(rule(hop, mark, false), NLM_F_CREATE | NLM_F_EXCL) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
     }
 }
 

@@ -7,5 +7,6 @@ mod flooded;
 mod hints;
 mod neighbours;
 mod pace;
+mod probes;
 mod routes;
 mod world;

@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 
 use control::health::checker::Checker;
 use control::health::probe::Prober;
-use control::health::probe::dial::{Dialer, Exit, LinkUp};
+use control::health::probe::dial::{Dialer, Exit, Exits, LinkUp};
 use control::health::{At, News, Row, Summary, Wanted, wanted};
 use control::model::{Config, Port};
+use control::netlink::Kernel;
 use control::netlink::probe_way::{ProbeWay, mark};
+use control::plan::wiring::Wiring;
 use control::policy::weights::Fault;
 use control::state::{Change, State, Who};
 use dataplane::icmp::PathMtus;
 use parking_lot::Mutex;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tables::SlotId;
 use tables::probes::ProbeSlots;
+use tables::{PortId, SlotId};
 use tokio::runtime::Handle;
 
 use crate::events::Bell;
@@ -28,54 +30,89 @@ pub(crate) struct Checks {
     checker: Arc<Checker>,
     inbox: Arc<Mutex<Vec<News>>>,
     hints: Hints,
-    /// The ports with a host interface, by number.
-    ports: Vec<(u8, Port)>,
-    /// Whether their links are up.
-    links: HashMap<usize, LinkUp>,
-    /// Made when the first check of a VIP is wanted.
-    ways: Option<Vec<ProbeWay>>,
+    dialer: Dialer,
+    /// Of what file the dialer knows the ports.
+    config: Arc<Config>,
+    /// What leads to backends.
+    wiring: Wiring,
+    /// Whether links are up, by port.
+    links: Vec<LinkUp>,
+    /// Of the ports with a host interface, by number; made when the first check of a VIP is wanted.
+    ways: Option<Vec<(u8, ProbeWay)>>,
 }
 
 impl Checks {
     /// Starts without anything to ask. `bell` rings when there is news.
     pub(crate) fn start(
-        config: &Config,
-        slots: Arc<ProbeSlots>,
-        paths: Arc<PathMtus>,
+        config: &Arc<Config>,
+        kernel: Option<Arc<Kernel>>,
+        (slots, paths): (Arc<ProbeSlots>, Arc<PathMtus>),
         (background, bell): (&Handle, Bell),
         start: Instant,
     ) -> Self {
-        let ports: Vec<_> = (0..).zip(config.ports.iter().cloned()).collect();
-        let ports: Vec<_> =
-            ports.into_iter().filter(|(_, p)| !p.host_interface.is_empty()).collect();
-        let exits: Vec<_> = ports.iter().map(exit).collect();
-        let links = ports.iter().map(|(number, _)| usize::from(*number));
-        let links = links.zip(exits.iter().map(|exit| exit.link.clone())).collect();
-        let dialer = Dialer { exits, slots };
+        let dialer = Dialer { exits: Arc::default(), slots };
         let inbox = Arc::new(Mutex::new(Vec::new()));
         let put = Arc::clone(&inbox);
         let tell = move |news: Vec<News>| {
             put.lock().extend(news);
             bell.ring();
         };
-        let checker = Arc::new(Checker::new(Prober::new(dialer), most(), start, tell));
+        let checker = Arc::new(Checker::new(Prober::new(dialer.clone()), most(), start, tell));
         background.spawn(Arc::clone(&checker).run());
-        Self { checker, inbox, hints: Hints::new(paths), ports, links, ways: None }
+        let checks = Self {
+            checker,
+            inbox,
+            hints: Hints::new(paths),
+            dialer,
+            config: Arc::clone(config),
+            wiring: Wiring { kernel, ..Wiring::default() },
+            links: config.ports.iter().map(|_| LinkUp::default()).collect(),
+            ways: None,
+        };
+        checks.know_ports();
+        checks
     }
 
     /// From now on what this state wants to know is asked.
     pub(crate) fn watch(&mut self, state: &State) {
         let wanted = wanted(state);
+        if !Arc::ptr_eq(&self.config, state.config()) {
+            self.config = Arc::clone(state.config());
+            self.know_ports();
+            self.renew_ways();
+        }
         if self.ways.is_none() && wanted.iter().any(asks_vips) {
-            self.ways = Some(self.ports.iter().filter_map(way).collect());
+            self.ways = Some(with_host(&self.config).map(way).collect());
+            self.renew_ways();
         }
         self.checker.watch(wanted);
+    }
+
+    /// The ports have the addresses of this file now, and its neighbours and gateways count.
+    fn know_ports(&self) {
+        let link = |number: u8| self.links.get(usize::from(number)).cloned().unwrap_or_default();
+        let all = with_host(&self.config).map(|(n, port)| exit(n, port, link(n))).collect();
+        let (config, wiring) = (Arc::clone(&self.config), self.wiring.clone());
+        let leading = move |backend| {
+            let hops = wiring.ways(&config, backend).hops;
+            hops.iter().map(|hop| hop.port).collect()
+        };
+        *self.dialer.exits.write() = Arc::new(Exits { all, leading: Box::new(leading) });
+    }
+
+    /// Makes the ways of probes again, where there are some: the kernel may have forgotten them.
+    pub(crate) fn renew_ways(&mut self) {
+        for (number, way) in self.ways.iter_mut().flatten() {
+            if let Some(port) = self.config.ports.get(usize::from(*number)) {
+                renew(way, port);
+            }
+        }
     }
 
     /// Probes leave by ports whose links are up.
     pub(crate) fn follow(&self, links: &[Seen]) {
         for link in links {
-            if let Some(own) = self.links.get(&link.port) {
+            if let Some(own) = self.links.get(link.port) {
                 own.set(link.up);
             }
         }
@@ -108,12 +145,17 @@ impl Checks {
     }
 }
 
-fn exit((number, port): &(u8, Port)) -> Exit {
+fn with_host(config: &Config) -> impl Iterator<Item = (u8, &Port)> {
+    (0..).zip(&config.ports).filter(|(_, port)| !port.host_interface.is_empty())
+}
+
+fn exit(number: u8, port: &Port, link: LinkUp) -> Exit {
     Exit {
+        port: PortId(number),
         interface: port.host_interface.clone(),
-        mark: mark(*number),
-        addresses: port.addresses.clone(),
-        link: LinkUp::default(),
+        mark: mark(number),
+        addresses: port.addresses.iter().map(|address| address.addr()).collect(),
+        link,
     }
 }
 
@@ -121,16 +163,18 @@ fn asks_vips(wanted: &Wanted) -> bool {
     matches!(wanted.question.at, At::Vips { .. })
 }
 
+fn way((number, port): (u8, &Port)) -> (u8, ProbeWay) {
+    (number, ProbeWay::new(number, &port.host_interface))
+}
+
 /// Without it the probes of this port say that they cannot leave.
-fn way((number, port): &(u8, Port)) -> Option<ProbeWay> {
+fn renew(way: &mut ProbeWay, port: &Port) {
     let has = |four| port.addresses.iter().map(|a| a.addr()).any(|a: IpAddr| a.is_ipv4() == four);
-    let made = ProbeWay::make(*number, &port.host_interface, [has(true), has(false)]);
-    made.map_err(|error| {
+    if let Err(error) = way.make([has(true), has(false)]) {
         let reason =
             format!("{error}: the kernel needs policy routing, and this process CAP_NET_ADMIN");
         tracing::error!(port = %port.name, reason, "no way for probes to VIPs");
-    })
-    .ok()
+    }
 }
 
 /// Each probe is a file; half of those that the process may open are for probes.

@@ -1,13 +1,15 @@
 //! The TCP connection of a probe.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use tables::probes::{Claim, ProbeSlots};
-use tables::{Family, SlotId};
+use tables::{Family, PortId, SlotId};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::deadline::Deadline;
@@ -24,12 +26,14 @@ const TRIES: usize = 16;
 /// A port of the appliance, as far as probes leave by it.
 #[derive(Clone, Debug)]
 pub struct Exit {
+    /// Which one.
+    pub port: PortId,
     /// Its host interface.
     pub interface: String,
     /// The mark that its packets are routed by, past the host's own routes.
     pub mark: u32,
-    /// Its addresses with their prefixes: one of them is where the answer comes to.
-    pub addresses: Vec<ipnet::IpNet>,
+    /// Its addresses: one of them is where the answer comes to.
+    pub addresses: Vec<IpAddr>,
     /// Whether it is connected.
     pub link: LinkUp,
 }
@@ -55,11 +59,31 @@ impl Default for LinkUp {
     }
 }
 
-/// Makes connections.
+/// What probes to VIPs leave by.
+pub struct Exits {
+    /// The ports with a host interface, in the order of the file.
+    pub all: Vec<Exit>,
+    /// The ports that packets to a backend leave by now.
+    pub leading: Box<dyn Fn(IpAddr) -> Vec<PortId> + Send + Sync>,
+}
+
+impl Default for Exits {
+    fn default() -> Self {
+        Self { all: Vec::new(), leading: Box::new(|_| Vec::new()) }
+    }
+}
+
+impl fmt::Debug for Exits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Exits").field(&self.all).finish()
+    }
+}
+
+/// Makes connections. Clones are the same.
 #[derive(Clone, Debug, Default)]
 pub struct Dialer {
-    /// The ports with a host interface, in the order of the file.
-    pub exits: Vec<Exit>,
+    /// Another file may give ports other addresses.
+    pub exits: Arc<RwLock<Arc<Exits>>>,
     /// Which backend each probe is for: read by the workers.
     pub slots: Arc<ProbeSlots>,
 }
@@ -90,7 +114,8 @@ impl Dialer {
         backend: IpAddr,
         slot: SlotId,
     ) -> Result<(TcpSocket, Released), Reason> {
-        let (exit, own) = self.exit(vip, backend)?;
+        let exits = Arc::clone(&self.exits.read());
+        let (exit, own) = exits.choose(vip, backend)?;
         let family = if vip.is_ipv4() { Family::V4 } else { Family::V6 };
         for _ in 0..TRIES {
             let socket = bound(exit, own).map_err(local)?;
@@ -101,23 +126,24 @@ impl Dialer {
         }
         Err(Reason::Local("every source port that was tried still belongs to another probe".into()))
     }
+}
 
-    /// The port that the backend is on link at, if it is connected and the answer can come back
-    /// there; else the first one of which that is so.
-    fn exit(&self, vip: IpAddr, backend: IpAddr) -> Result<(&Exit, IpAddr), Reason> {
-        let own = |exit: &Exit| {
-            let addresses = exit.addresses.iter().map(ipnet::IpNet::addr);
-            addresses.into_iter().find(|a| a.is_ipv4() == vip.is_ipv4())
-        };
-        let on_link = |exit: &Exit| exit.addresses.iter().any(|net| net.contains(&backend));
-        let able: Vec<_> = self.exits.iter().filter_map(|e| Some((e, own(e)?))).collect();
+impl Exits {
+    /// A port that packets to the backend leave by, if it is connected and the answer can come back
+    /// there; else the first one of which that is so. Whoever answers sends to this port's address, and
+    /// what arrives at another one is not the probe's.
+    fn choose(&self, vip: IpAddr, backend: IpAddr) -> Result<(&Exit, IpAddr), Reason> {
+        let own =
+            |exit: &Exit| exit.addresses.iter().copied().find(|own| own.is_ipv4() == vip.is_ipv4());
+        let able: Vec<_> = self.all.iter().filter_map(|e| Some((e, own(e)?))).collect();
         let cut = if able.is_empty() {
             "no port with a host_interface has an address of the VIP's family"
         } else {
             "the links of all ports that it could leave by are down"
         };
         let up: Vec<_> = able.into_iter().filter(|(exit, _)| exit.link.get()).collect();
-        let best = up.iter().find(|(exit, _)| on_link(exit)).or(up.first());
+        let leading = (self.leading)(backend);
+        let best = up.iter().find(|(exit, _)| leading.contains(&exit.port)).or(up.first());
         best.copied().ok_or_else(|| Reason::Local(cut.into()))
     }
 }
@@ -182,35 +208,42 @@ fn plain(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn exit(interface: &str, addresses: &[&str]) -> Exit {
+    fn exit(port: u8, interface: &str, addresses: &[&str]) -> Exit {
         let addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
-        Exit { interface: interface.into(), mark: 0, addresses, link: LinkUp::default() }
+        let (port, link) = (PortId(port), LinkUp::default());
+        Exit { port, interface: interface.into(), mark: 0, addresses, link }
     }
 
     #[test]
-    fn a_probe_leaves_by_a_port_whose_link_is_up_by_the_backends_own_if_it_can() {
-        let exits = [
-            exit("front", &["10.0.1.1/24", "2001:db8:1::1/64"]),
-            exit("back", &["10.0.2.1/24"]),
-            exit("side", &["10.0.4.1/24"]),
+    fn a_probe_leaves_by_a_port_whose_link_is_up_by_one_that_leads_to_the_backend_if_it_can() {
+        let all = vec![
+            exit(0, "front", &["10.0.1.1", "2001:db8:1::1"]),
+            exit(2, "back", &["10.0.2.1"]),
+            exit(3, "side", &["10.0.4.1"]),
         ];
-        let dialer = Dialer { exits: exits.to_vec(), slots: Arc::default() };
+        let links: Vec<_> = all.iter().map(|exit| exit.link.clone()).collect();
+        // Port 1 has no host interface.
+        let leading = |backend| match backend {
+            IpAddr::V4(backend) if backend.octets()[1] == 7 => vec![PortId(1), PortId(2)],
+            _ => Vec::new(),
+        };
+        let exits = Exits { all, leading: Box::new(leading) };
         let chosen = |vip: &str, backend: &str, up: [bool; 3]| {
-            exits.iter().zip(up).for_each(|(exit, up)| exit.link.set(up));
-            let chosen = dialer.exit(vip.parse().unwrap(), backend.parse().unwrap());
+            links.iter().zip(up).for_each(|(link, up)| link.set(up));
+            let chosen = exits.choose(vip.parse().unwrap(), backend.parse().unwrap());
             chosen.map_or_else(|e| e.to_string(), |(exit, own)| format!("{} {own}", exit.interface))
         };
-        let (all, far, near) = ([true; 3], "10.7.0.11", "10.0.2.11");
+        let (all, led, unknown) = ([true; 3], "10.7.0.11", "10.8.0.11");
         for (vip, backend, up, expected) in [
-            ("203.0.113.10", near, all, "back 10.0.2.1"),
-            ("203.0.113.10", far, all, "front 10.0.1.1"),
-            ("203.0.113.10", near, [true, false, true], "front 10.0.1.1"),
-            ("203.0.113.10", near, [false, false, true], "side 10.0.4.1"),
-            ("2001:db8:f::10", near, all, "front 2001:db8:1::1"),
+            ("203.0.113.10", led, all, "back 10.0.2.1"),
+            ("203.0.113.10", unknown, all, "front 10.0.1.1"),
+            ("203.0.113.10", led, [true, false, true], "front 10.0.1.1"),
+            ("203.0.113.10", led, [false, false, true], "side 10.0.4.1"),
+            ("2001:db8:f::10", led, all, "front 2001:db8:1::1"),
         ] {
             assert_eq!(chosen(vip, backend, up), expected, "{vip} {backend} {up:?}");
         }
-        let cut = chosen("2001:db8:f::10", near, [false, true, true]);
+        let cut = chosen("2001:db8:f::10", led, [false, true, true]);
         assert!(cut.contains("are down"), "{cut}");
     }
 }

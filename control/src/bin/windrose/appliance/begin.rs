@@ -44,7 +44,7 @@ impl Appliance {
         let wiring = wiring(macs, eal.workers(), &routes);
         let publication = Publication::first(&config, wiring)?;
         routes.want(publication.state());
-        let checks = shared.checks(&config, &background, events);
+        let checks = shared.checks(&config, routes.kernel(), &background, events);
         let ground = Ground { eal: &eal, pool: &pool, devices, hosts: &to_workers };
         let workers = shared.launch(&config, ground, &publication, events)?;
         let around = shared.around(file, &checks, &publication);

@@ -85,15 +85,18 @@ impl Appliance {
             }
             Some(Due::File(new)) => {
                 let before = Arc::clone(self.publication.state());
-                let done = self.change(&[Change::Reload(Arc::new(new.config.clone()))]);
-                new.end(before, done);
+                let done = self.apply(&[Change::Reload(Arc::new(new.config.clone()))]);
+                // Before backends are asked: probes leave from these addresses.
                 self.hosts.set_addresses(self.publication.state().config());
+                self.ask();
+                new.end(before, done);
             }
         }
     }
 
     /// New Tables with the next hops that there are now, if they are others.
     pub(super) fn reroute(&mut self) {
+        self.checks.renew_ways();
         match self.publication.controller.reroute(self.shared.now()) {
             Ok(None) => {}
             Ok(Some(tables)) => {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use control::model::Config;
+use control::netlink::Kernel;
 use dataplane::icmp::PathMtus;
 use dataplane::io::host::WorkerSide;
 use dataplane::probe::Probes;
@@ -64,13 +65,14 @@ impl Shared {
     /// What asks the backends.
     pub(super) fn checks(
         &self,
-        config: &Config,
+        config: &Arc<Config>,
+        kernel: Option<Arc<Kernel>>,
         background: &Background,
         events: &Events,
     ) -> Checks {
         let on = (background.handle(), events.bell(Event::Health));
-        let (probes, paths) = (Arc::clone(&self.probes), Arc::clone(&self.paths));
-        Checks::start(config, probes, paths, on, self.start)
+        let of = (Arc::clone(&self.probes), Arc::clone(&self.paths));
+        Checks::start(config, kernel, of, on, self.start)
     }
 
     /// Launches the workers.

@@ -47,3 +47,27 @@ fn killed_and_started_again_it_serves_and_open_connections_go_on_at_their_backen
     again.stop(Signal::TERM)?;
     Ok(())
 }
+
+/// Though `initial_health` says otherwise: first results are awaited (R-2).
+#[test]
+fn killed_and_started_again_it_gives_nobody_to_a_backend_that_has_died_meanwhile() -> Result<()> {
+    let topology = Topology::new(Arms::Two)?;
+    let check = "initial_health = \"healthy\"\nhealth_check = { protocol = \"HTTP\", port = 80, \
+                 request_path = \"/healthz\", interval = \"60s\", timeout = \"3s\" }";
+    let config = Config::new(&topology).to_string();
+    let config = config.replace("initial_health = \"healthy\"", check);
+    Appliance::start(&topology, &config)?.kill()?;
+    topology.backends[2].crash()?;
+
+    let again = Appliance::start_unseen(&topology, &config, "", "--log-format human")?;
+    let ends = Instant::now() + Duration::from_secs(20);
+    while !taken(&topology.client, vip(Family::V4, Family::V4), Duration::from_millis(50))? {
+        assert!(Instant::now() < ends, "{}", again.log());
+    }
+    for vip in vips().collect::<Vec<_>>().into_iter().cycle().take(CONNECTIONS) {
+        let name = Connection::open(&topology.client, vip)?.who()?;
+        assert_ne!(name, "b3", "{vip}");
+    }
+    again.stop(Signal::TERM)?;
+    Ok(())
+}

@@ -160,6 +160,8 @@ fn without_a_terminal_every_line_of_the_log_is_json_with_the_names_to_search_for
         lines.iter().find(is).unwrap_or_else(|| panic!("no `{message}` with {name} {value}: {log}"))
     };
     find("running", "workers", 1.into());
+    let reloaded = find("reloaded", "level", "INFO".into());
+    assert!(reloaded["changes"].as_str().is_some_and(|c| c.contains("- rack/b1: ")), "{reloaded}");
     let change = find("eligible set changed", "left", "rack/b1".into());
     assert_eq!((&change["from"], &change["to"]), (&3.into(), &2.into()), "{change}");
     assert_eq!(change["service"], "web-v4");

@@ -161,7 +161,12 @@ fn with_nobody_there_every_command_says_so_in_a_sentence() {
         "connections",
         "reload",
         "backend drain web rack-a/a1",
+        "backend disable web rack-a/a1",
+        "backend enable web rack-a/a1",
         "service drain web",
+        "service enable web",
+        "explain --state-from-running 8.8.8.8>9.9.9.9",
+        "status --format json",
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_windrose"));
         command.args(words.split(' ')).args(["--socket", "/nonexistent/control.sock"]);
@@ -172,6 +177,38 @@ fn with_nobody_there_every_command_says_so_in_a_sentence() {
             "windrose: windrose is not running: nobody listens at /nonexistent/control.sock\n";
         assert_eq!(said, sentence, "{words}");
         assert!(output.stdout.is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn the_check_against_nobody_says_what_the_file_is_and_that_nobody_is_there() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windrose"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/example.toml");
+    command.args(["check", "--against-running", "--config", file]);
+    let output =
+        command.args(["--socket", "/nonexistent/control.sock"]).output().expect("windrose");
+    assert_eq!(output.status.code(), Some(69));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("valid: 1 port"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.ends_with("windrose is not running: nobody listens at /nonexistent/control.sock\n")
+    );
+}
+
+/// With a terminal of its own (script(1) is in every Debian).
+#[test]
+fn colours_are_there_on_a_terminal_unless_they_are_not_wanted() {
+    let rig = Rig::new();
+    let socket = rig.path("s").display().to_string();
+    let status = format!("{} status --socket {socket}", env!("CARGO_BIN_EXE_windrose"));
+    for (no_colour, coloured) in [(None, true), (Some("1"), false)] {
+        let mut script = Command::new("script");
+        script.args(["-qec", &status, "/dev/null"]).env_remove("NO_COLOR");
+        script.envs(no_colour.map(|value| ("NO_COLOR", value)));
+        let output = script.output().expect("script");
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(said.contains("SERVICE web"), "{said}");
+        assert_eq!(said.contains('\u{1b}'), coloured, "{said}");
     }
 }
 

@@ -90,6 +90,9 @@ enum Command {
     /// Drain or enable a whole service
     Service(operate::service::Arguments),
     /// Print the configuration file's JSON Schema
+    #[command(
+        after_help = "Example:\n  windrose schema >windrose.schema.json   # then, as the first line of windrose.toml:\n                                          # #:schema windrose.schema.json"
+    )]
     Schema,
     /// Write man pages or shell completions
     #[command(hide = true)]

@@ -26,10 +26,17 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     /// No new connections; established ones go on for the draining timeout
+    #[command(
+        after_help = "Example:\n  windrose backend drain web rack-a/a1     # windrose backend enable undoes it"
+    )]
     Drain(Backend),
     /// Take it as unhealthy, whatever its check says
+    #[command(
+        after_help = "Example:\n  windrose backend disable web rack-a/a1   # windrose backend enable undoes it"
+    )]
     Disable(Backend),
     /// Undo drain and disable
+    #[command(after_help = "Example:\n  windrose backend enable web rack-a/a1")]
     Enable(Backend),
 }
 

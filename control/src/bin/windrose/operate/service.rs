@@ -25,8 +25,14 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     /// Drain every backend of it
+    #[command(
+        after_help = "Example:\n  windrose service drain web    # windrose service enable undoes it"
+    )]
     Drain(Service),
     /// Undo that
+    #[command(
+        after_help = "Example:\n  windrose service enable web   # orders about single backends stay"
+    )]
     Enable(Service),
 }
 

@@ -44,13 +44,29 @@ fn a_thousand_reloads_in_a_row_lose_and_misroute_nothing() -> Result<()> {
 
 /// What ended otherwise than on its way to a backend or to the host, and what was never received.
 fn is_loss(name: &str) -> bool {
-    const DROPS: [&str; 6] = [
-        "no_eligible_backend",
-        "next_hop_unresolved",
+    const DROPS: [&str; 22] = [
+        "no_host_interface",
+        "host_full",
+        "wrong_vlan",
+        "rx_truncated",
+        "malformed_ip",
+        "wrong_checksum",
+        "malformed_l4",
+        "martian_source",
+        "ttl_expired",
         "vip_no_rule",
-        "tx_full",
-        "no_buffer",
+        "client_denied",
+        "no_eligible_backend",
+        "fragment_no_first",
+        "fragment_held_full",
+        "too_big",
+        "oversize_frame",
+        "icmp_rate_limited",
+        "next_hop_unresolved",
         "loop",
+        "no_headroom",
+        "no_buffer",
+        "tx_full",
     ];
     DROPS.contains(&name) || name.contains("rx_missed") || name.contains("tx_errors")
 }

@@ -6,8 +6,6 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Service;
-
 /// `[encapsulation]`, a service's own keys already merged over it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Encapsulation {

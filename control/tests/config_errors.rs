@@ -41,6 +41,18 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
     ("[dataplane]\nhugepages = \"of\"", &["did you mean \"off\"?", "\"require\""]),
     ("[dataplane]\nmaglev_table_size = 65536", &["not prime", "65521 and 65537"]),
     ("[admin]\nlisten = \"localhost\"", &["not an address with a port"]),
+    (
+        "[admin]\nsocket = \"/run/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/socket\"",
+        &["too long for a socket's path", "up to 107 bytes"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_af_packet0,iface=eth1\"\nhost_interface = \"eth1\"",
+        &["host_interface = \"eth1\": an interface that is there already", "Windrose makes"],
+    ),
+    (
+        "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nhost_interface = \"lo\"",
+        &["host_interface = \"lo\": an interface that is there already", "\"wr-uplink\""],
+    ),
     ("[[client_zone]]\nprefix = \"10.0.0.1\"\nzone = \"a\"", &["the prefix length is missing"]),
     ("[[client_zone]]\nprefix = \"10.0.0.1/8\"\nzone = \"a\"", &["10.0.0.0/8"]),
     ("[encapsulation]\nsource = [\"10.0.0.1\", \"10.0.0.2\"]", &["a second source"]),

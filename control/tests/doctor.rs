@@ -201,7 +201,7 @@ fn too_little_memory_is_an_error_beside_the_huge_pages_that_are_missing() {
 
 #[test]
 fn each_fault_of_a_running_appliance_is_found() {
-    let cases: [(Fault, Expected); 13] = [
+    let cases: [(Fault, Expected); 14] = [
         (
             |f| f.interfaces[0].arp_ignore = 1,
             (Warning, "answers-too", "duplicates", "sysctl -w net.ipv4.conf.eth1.arp_ignore=8"),
@@ -223,6 +223,10 @@ fn each_fault_of_a_running_appliance_is_found() {
         (
             |f| f.interfaces[0].addresses.push(address("10.0.1.1")),
             (Error, "address-here", "is on eth1", "windrose puts it on wr-uplink"),
+        ),
+        (
+            |f| f.interfaces[1].addresses.clear(),
+            (Error, "address-here", "10.0.1.1, of port uplink, is not on", "windrose reload"),
         ),
         (
             |f| f.neighbours.clear(),

@@ -177,6 +177,10 @@ fn on_a_vlan_the_device_is_untagged_and_vips_are_announced_and_answered_with_the
 
     let addresses = ["10.9.0.3/24", "2001:db8:9::2/64"].map(|a| a.parse().unwrap());
     interface.set_addresses(&addresses).expect("the kernel takes them");
+    // Somebody takes some away by hand: the next time they come back.
+    ip("addr del 10.9.0.3/24 dev wr-vlan");
+    ip("addr del 2001:db8:9::2/64 dev wr-vlan");
+    interface.set_addresses(&addresses).expect("the kernel takes them again");
     let shown = ip("addr show wr-vlan");
     for (address, expected) in
         [("10.9.0.2/", false), ("10.9.1.2/", false), ("10.9.0.3/24", true), ("9::2/64", true)]

@@ -89,7 +89,7 @@ impl Speed {
 
 fn whole(counters: &Counters) -> Whole {
     let forwarded = counters.outcome(Outcome::Forwarded);
-    let not_dropped = [Outcome::Forwarded, Outcome::Host, Outcome::EchoAnswered];
+    let not_dropped = [Outcome::Forwarded, Outcome::Probe, Outcome::Host, Outcome::EchoAnswered];
     let ended_well: u64 = not_dropped.iter().map(|o| counters.outcome(*o)).sum();
     let made = counters.event(Event::EntryCreated) + counters.event(Event::EntryReplaced);
     let dropped = counters.ended().saturating_sub(ended_well);
@@ -113,6 +113,16 @@ mod tests {
         let rates = speed.now().expect("known");
         assert_eq!((rates.received, rates.dropped), (33.0, 1.0), "(19² - 14²) / 5");
         assert_eq!((rates.forwarded, rates.new_connections), (0.0, 0.0));
+    }
+
+    #[test]
+    fn health_checks_and_what_is_for_the_host_are_not_dropped() {
+        let counters = Counters::new(1);
+        for outcome in Outcome::ALL {
+            counters.worker(0).end(*outcome);
+        }
+        let [_, forwarded, _, dropped] = whole(&counters);
+        assert_eq!((forwarded, dropped), (1, Outcome::COUNT as u64 - 4));
     }
 
     #[test]

@@ -243,7 +243,7 @@ async fn enable(desk: Shared, of: Result<Json<OrderOf>, JsonRejection>) -> Answe
 }
 
 async fn obey(State(desk): Shared, order: Change) -> Answered<Changed> {
-    tracing::info!(?order, "the operator's order");
+    tracing::debug!(?order, "asked for");
     let answer = desk.asker.order(order)?.await.map_err(|_| Unasked::Stopping)??;
     // The picture with this order is published by now, so the last of two writers keeps both.
     let _turn = desk.orders.lock().await;

@@ -38,7 +38,7 @@ pub use restart::restart_needed;
 use crate::model::Config;
 use field::FromToml;
 use report::Report;
-use source::Patience;
+use source::{Patience, Sought};
 
 /// An accepted configuration.
 #[derive(Clone, Debug)]
@@ -67,7 +67,8 @@ pub fn load_regular(path: &Path) -> Result<Loaded, Diagnostics> {
 
 fn load_with(path: &Path, patience: Patience) -> Result<Loaded, Diagnostics> {
     let name = path.display().to_string();
-    let text = source::read(path, patience).map_err(|why| Diagnostics::whole_file(&name, why))?;
+    let text = source::read(path, patience, Sought::Configuration)
+        .map_err(|why| Diagnostics::whole_file(&name, why))?;
     parse(&name, &text, &Environment::detect())
 }
 

@@ -26,13 +26,40 @@ pub(super) enum Patience {
     None,
 }
 
+/// What is sought, for what is said when it is something else.
+#[derive(Clone, Copy)]
+pub(super) enum Sought {
+    /// The configuration file.
+    Configuration,
+    /// A file with certificates.
+    Certificates,
+}
+
+impl Sought {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration file",
+            Self::Certificates => "file of certificates",
+        }
+    }
+
+    fn cure(self) -> &'static str {
+        match self {
+            Self::Configuration => "give the TOML file",
+            Self::Certificates => {
+                "give a PEM file (of a DER file, openssl x509 -inform der -in FILE makes one)"
+            }
+        }
+    }
+}
+
 /// Reads the file, without ever holding more than [`LARGEST`] bytes (it may be a device or grow).
 /// One that is written or replaced meanwhile is read again: the newest wins, and no half of it.
-pub(super) fn read(path: &Path, patience: Patience) -> Result<String, String> {
+pub(super) fn read(path: &Path, patience: Patience, sought: Sought) -> Result<String, String> {
     for _ in 0..TRIES {
-        let (bytes, before) = read_once(path, patience)?;
+        let (bytes, before) = read_once(path, patience, sought)?;
         if before.is_none_or(|before| Identity::at(path) == Some(before)) {
-            return text(bytes);
+            return text(bytes, sought);
         }
         std::thread::sleep(PAUSE);
     }
@@ -40,7 +67,11 @@ pub(super) fn read(path: &Path, patience: Patience) -> Result<String, String> {
 }
 
 /// Its bytes, and what it was before they were read; `None` for what is no regular file.
-fn read_once(path: &Path, patience: Patience) -> Result<(Vec<u8>, Option<Identity>), String> {
+fn read_once(
+    path: &Path,
+    patience: Patience,
+    sought: Sought,
+) -> Result<(Vec<u8>, Option<Identity>), String> {
     let file = open(path, patience).map_err(|e| cannot_read(path, &e))?;
     let about = file.metadata().map_err(|e| cannot_read(path, &e))?;
     if about.is_dir() {
@@ -50,12 +81,12 @@ fn read_once(path: &Path, patience: Patience) -> Result<(Vec<u8>, Option<Identit
         return Err("this is a pipe or a device; a reload takes a regular file".into());
     }
     if about.is_file() && about.len() > LARGEST {
-        return Err(too_large());
+        return Err(too_large(sought));
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| cannot_read(path, &e))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(too_large());
+        return Err(too_large(sought));
     }
     Ok((bytes, about.is_file().then(|| Identity::of(&about))))
 }
@@ -90,14 +121,15 @@ impl Identity {
     }
 }
 
-fn too_large() -> String {
-    format!("larger than {} MB: this is no configuration file; give the TOML file", LARGEST >> 20)
+fn too_large(sought: Sought) -> String {
+    let (name, cure) = (sought.name(), sought.cure());
+    format!("larger than {} MB: this is no {name}; {cure}", LARGEST >> 20)
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, String> {
+fn text(bytes: Vec<u8>, sought: Sought) -> Result<String, String> {
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        let line = line(&bytes, at);
-        return Err(format!("a NUL byte in line {line}: this is no text file; give the TOML file"));
+        let (line, cure) = (line(&bytes, at), sought.cure());
+        return Err(format!("a NUL byte in line {line}: this is no text file; {cure}"));
     }
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
@@ -150,7 +182,7 @@ mod tests {
                 }
             });
             for _ in 0..50 {
-                if let Ok(text) = read(&path, Patience::None) {
+                if let Ok(text) = read(&path, Patience::None, Sought::Configuration) {
                     let first = text.chars().next().expect("not empty");
                     assert!(text.len() == 1_000_000 && text.chars().all(|c| c == first));
                 }
@@ -164,10 +196,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("w.toml");
         std::fs::write(&path, "half").expect("writes");
-        let (bytes, before) = read_once(&path, Patience::None).expect("reads");
+        let (bytes, before) =
+            read_once(&path, Patience::None, Sought::Configuration).expect("reads");
         std::fs::write(&path, "half and the rest").expect("writes");
         assert!(bytes == b"half" && Identity::at(&path) != before, "it would be read again");
-        assert_eq!(read(&path, Patience::None).as_deref(), Ok("half and the rest"));
+        assert_eq!(
+            read(&path, Patience::None, Sought::Configuration).as_deref(),
+            Ok("half and the rest")
+        );
     }
 
     #[test]
@@ -177,10 +213,18 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
         assert!(made.success());
         let refused = "this is a pipe or a device; a reload takes a regular file";
-        assert_eq!(read(&path, Patience::None), Err(refused.to_owned()));
+        assert_eq!(read(&path, Patience::None, Sought::Configuration), Err(refused.to_owned()));
         std::thread::scope(|scope| {
             scope.spawn(|| std::fs::write(&path, "text").expect("somebody reads"));
-            assert_eq!(read(&path, Patience::Pipes).as_deref(), Ok("text"));
+            assert_eq!(read(&path, Patience::Pipes, Sought::Configuration).as_deref(), Ok("text"));
         });
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_with_what_is_sought_instead() {
+        let said = |sought| text(b"0\x82\0".to_vec(), sought).expect_err("no text");
+        assert!(said(Sought::Configuration).ends_with("give the TOML file"));
+        assert!(said(Sought::Certificates).contains("give a PEM file (of a DER file"));
+        assert!(too_large(Sought::Certificates).contains("no file of certificates"));
     }
 }

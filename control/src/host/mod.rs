@@ -108,12 +108,15 @@ impl HostInterface {
     }
 
     /// Gives the device these addresses in place of those that it has; what stays is not touched.
-    /// New ones come before old ones go.
+    /// New ones come before old ones go; one that somebody else has taken away comes back.
     ///
     /// # Errors
     /// What the kernel refuses; the device has then more than it should, and the next change tries
     /// again.
     pub fn set_addresses(&mut self, wanted: &[IpNet]) -> Result<(), HostError> {
+        if let Ok(there) = self.device.addresses() {
+            self.addresses.retain(|address| there.contains(&address.addr()));
+        }
         for address in wanted {
             if !self.addresses.contains(address) {
                 self.replace(*address)?;

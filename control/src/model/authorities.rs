@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
 
 /// The certificates of a file. Two are the same if their names and their certificates are, so that a
 /// file of the same name with others in it is a change.
@@ -30,7 +30,7 @@ impl Authorities {
             let place = certificates.len() + 1;
             let broken =
                 |why: &dyn fmt::Display| format!("its certificate {place} is broken: {why}");
-            let certificate = certificate.map_err(|error| broken(&error))?;
+            let certificate = certificate.map_err(|error| broken(&said(&error)))?;
             roots.add(certificate.clone()).map_err(|error| broken(&error))?;
             certificates.push(certificate);
         }
@@ -53,6 +53,17 @@ impl Authorities {
     /// What a server's certificate is checked against.
     pub fn roots(&self) -> &Arc<RootCertStore> {
         &self.roots
+    }
+}
+
+/// The library would print the bytes of the missing line as numbers.
+fn said(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => {
+            "the line \"-----END CERTIFICATE-----\" is missing; the file is cut: copy it again"
+                .into()
+        }
+        other => other.to_string(),
     }
 }
 

@@ -66,7 +66,17 @@ impl ProbeWay {
         if v4 {
             loosen(&self.interface)?;
         }
-        self.hops.iter().try_for_each(|hop| put(index, *hop, self.mark))
+        self.hops.iter().try_for_each(|hop| put(index, *hop, self.mark, NLM_F_REPLACE))
+    }
+
+    /// Puts back what of it somebody has taken away: networkd, for one, removes all rules that it
+    /// does not know when it is restarted. Where all is there nobody hears of it.
+    ///
+    /// # Errors
+    /// The interface is down or gone: it can be put back when that is over.
+    pub fn keep(&self) -> io::Result<()> {
+        let index = index(&self.interface)?;
+        self.hops.iter().try_for_each(|hop| put(index, *hop, self.mark, NLM_F_EXCL))
     }
 
     fn take_back(&self, hop: IpAddr) {
@@ -82,10 +92,15 @@ impl Drop for ProbeWay {
     }
 }
 
-fn put(interface: u32, hop: IpAddr, mark: u32) -> io::Result<()> {
-    ask(neighbour(interface, hop), NLM_F_CREATE | NLM_F_REPLACE)?;
-    ask(route(interface, hop, mark), NLM_F_CREATE | NLM_F_REPLACE)?;
-    match ask(rule(hop, mark, false), NLM_F_CREATE | NLM_F_EXCL) {
+/// What is there is replaced or stays, as the flag says.
+fn put(interface: u32, hop: IpAddr, mark: u32, flag: u16) -> io::Result<()> {
+    add(neighbour(interface, hop), flag)?;
+    add(route(interface, hop, mark), flag)?;
+    add(rule(hop, mark, false), NLM_F_EXCL)
+}
+
+fn add(message: RouteNetlinkMessage, flag: u16) -> io::Result<()> {
+    match ask(message, NLM_F_CREATE | flag) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         done => done,
     }

@@ -9,7 +9,21 @@ fn a_capture_that_is_none_is_refused_by_name() {
         .expect("written");
     let output = desk.run(&[]);
     assert_eq!(output.status.code(), Some(71));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("in.pcap"), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("in.pcap") && said.contains("give a pcap or pcapng file"), "{said}");
+}
+
+#[test]
+fn a_capture_that_is_cut_is_refused_with_what_mends_it() {
+    let desk = Desk::new(&config(r#"kind = "ipip""#, "10.1.0.11"), &packets(b""));
+    let whole = std::fs::read(desk.path("in.pcap")).expect("read");
+    for length in [0, 10, 30, whole.len() - 1] {
+        std::fs::write(desk.path("in.pcap"), &whole[..length]).expect("written");
+        let output = desk.run(&[]);
+        assert_eq!(output.status.code(), Some(71));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("it ends in the middle") && said.contains("editcap"), "{said}");
+    }
 }
 
 /// The header of a capture in microseconds, without packets.

@@ -126,6 +126,10 @@ fn what_is_no_file_of_certificates_is_said_to_be_none() {
             "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
             "its certificate 1 is broken",
         ),
+        (
+            &AUTHORITY[..200],
+            "its certificate 1 is broken: the line \"-----END CERTIFICATE-----\" is missing",
+        ),
         (&*format!("{AUTHORITY}{broken}"), "its certificate 2 is broken"),
     ] {
         let error = Authorities::from_pem("/ca.pem", text).expect_err("refused");

@@ -31,7 +31,7 @@ pub enum CaptureError {
         source: std::io::Error,
     },
     /// It is no capture, or is damaged.
-    #[error("{}: after {packets} packets: {source}", path.display())]
+    #[error("{}: after {packets} packets: {}", path.display(), damage(source))]
     Format {
         /// The file.
         path: PathBuf,
@@ -68,6 +68,19 @@ pub enum CaptureError {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// What is wrong with a capture, and what helps.
+fn damage(error: &PcapError) -> String {
+    match error {
+        PcapError::IncompleteBuffer | PcapError::IoError(_) => {
+            "it ends in the middle of something; `editcap IN OUT` keeps what is whole".into()
+        }
+        PcapError::InvalidField(_) => {
+            format!("{error}; give a pcap or pcapng file, as tcpdump and Wireshark write them")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The device string of a port that receives `input` and writes what it sends into `output`.

@@ -11,7 +11,7 @@
 //!   shim has it ask for the short one (1 s and 3 s), which every other end has to heed.
 
 use crate::detour::Detour;
-use crate::device::{Device, interface_is_up, interface_mtu, set_interface_mtu};
+use crate::device::{Device, interface_mtu, set_interface_mtu};
 use crate::error::code;
 use crate::log::Mark;
 use crate::port::{Open, PortConfig, attach, c_string};
@@ -66,7 +66,10 @@ impl Port {
     ) -> Result<Self, Error> {
         let members = members.iter().map(|member| take_in(eal, member, config));
         let bond = create(name, mode, members.collect::<Result<_, _>>()?)?;
-        let interfaces = bond.members.iter().filter_map(|member| member.interface.clone());
+        let interfaces = bond
+            .members
+            .iter()
+            .filter_map(|member| member.interface.as_ref().map(|own| own.name.clone()));
         let before: Vec<_> = interfaces.map(|name| (interface_mtu(&name), name)).collect();
         // Members are configured when the bond starts, and get the bond's MTU then: before that
         // DPDK refuses to set any.
@@ -191,7 +194,7 @@ impl Open {
     /// Whether the link of a device that is no bond is up.
     pub(crate) fn is_up(&self) -> bool {
         match &self.interface {
-            Some(interface) => interface_is_up(interface),
+            Some(interface) => interface.is_up(),
             None => self.dpdk_link().is_ok_and(|link| link.up),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::ffi::CString;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::num::NonZeroU32;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -243,9 +244,37 @@ pub(crate) fn set_interface_mtu(name: &str, mtu: u32) -> Option<()> {
 }
 
 /// Whether an interface of the kernel is there, set up, and has a carrier.
-pub(crate) fn interface_is_up(name: &str) -> bool {
+fn interface_is_up(name: &str) -> bool {
     let Some((_, flags)) = flags_of(name) else { return false };
     flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0
+}
+
+/// An interface of the kernel that a driver has opened: that one, and not what has its name later.
+#[derive(Debug)]
+pub(crate) struct OpenInterface {
+    pub(crate) name: String,
+    index: Option<NonZeroU32>,
+}
+
+impl OpenInterface {
+    pub(crate) fn of(name: &str) -> Self {
+        Self { name: name.into(), index: index_of(name) }
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        !self.is_replaced() && interface_is_up(&self.name)
+    }
+
+    /// Whether another one has its name: no frame of that comes to the driver.
+    pub(crate) fn is_replaced(&self) -> bool {
+        index_of(&self.name).is_some_and(|index| Some(index) != self.index)
+    }
+}
+
+fn index_of(interface: &str) -> Option<NonZeroU32> {
+    let name = CString::new(interface).ok()?;
+    // SAFETY: `name` ends with a NUL and lives until the call returns.
+    NonZeroU32::new(unsafe { libc::if_nametoindex(name.as_ptr()) })
 }
 
 /// Whether an interface of the kernel has an address of its own: any of IPv4, one of IPv6 that is

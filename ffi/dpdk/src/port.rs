@@ -8,7 +8,7 @@ use dpdk_sys::{rte_eth_conf, rte_eth_dev_info};
 
 use crate::bond::BondMode;
 use crate::detour::Detour;
-use crate::device::{Device, NotPromiscuous, frame_size};
+use crate::device::{Device, NotPromiscuous, OpenInterface, frame_size};
 use crate::error::code;
 use crate::log::Mark;
 use crate::{Eal, Error, Mempool, RxQueue, TxQueue};
@@ -79,7 +79,7 @@ pub(crate) struct Open {
     pub(crate) id: u16,
     pub(crate) device: String,
     /// The kernel's interface under it, if there is one.
-    pub(crate) interface: Option<String>,
+    pub(crate) interface: Option<OpenInterface>,
     /// How a bond's members work together; `None`: it is no bond.
     pub(crate) mode: Option<BondMode>,
     /// The members of a bond; closed after it.
@@ -175,6 +175,13 @@ impl Port {
         Ok(Link { up: self.open.carries(), ..link })
     }
 
+    /// Whether the interface of the kernel that it was opened on has been removed, and another one
+    /// has its name now: nothing arrives until the port is opened anew.
+    pub fn is_replaced(&self) -> bool {
+        let opened = |open: &Open| open.interface.as_ref().is_some_and(OpenInterface::is_replaced);
+        opened(&self.open) || self.open.members.iter().any(opened)
+    }
+
     /// The device's own counters.
     ///
     /// # Errors
@@ -213,9 +220,9 @@ pub(crate) fn attach(_eal: &Eal, device: &Device, config: &PortConfig) -> Result
         rc = unsafe { dpdk_sys::rte_eth_dev_get_port_by_name(name.as_ptr(), &raw mut id) };
     }
     if rc == 0 {
-        let interface = device.interface().map(str::to_owned);
+        let interface = device.interface().map(OpenInterface::of);
         // Drivers only set it when the port is started.
-        let before = interface.as_deref().and_then(NotPromiscuous::is);
+        let before = device.interface().and_then(NotPromiscuous::is);
         let (device, members) = (device.text().into(), Vec::new());
         let detour = Detour::default();
         let mode = None;

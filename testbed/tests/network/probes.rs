@@ -1,11 +1,13 @@
 //! Probes to VIPs (W-8) leave from the port that leads to the backend, whatever becomes of it.
 
+use std::time::Duration;
+
 use rustix::process::Signal;
-use testbed::Result;
 use testbed::address::Family;
 use testbed::appliance::Appliance;
 use testbed::router::Router;
 use testbed::topology::Topology;
+use testbed::{Error, Result};
 
 use crate::world::*;
 
@@ -34,6 +36,17 @@ fn become_all(appliance: &Appliance, names: &[&str], from: usize, what: &str) ->
     Ok(())
 }
 
+/// Waits until the probes' rule is there again.
+fn wait_for_rule(topology: &Topology, family: &str) -> Result<()> {
+    for _ in 0..100 {
+        if topology.appliance.ip(&format!("{family} rule"))?.contains("5752:") {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Err(Error::Unexpected(format!("no rule of probes, {family}")))
+}
+
 #[test]
 fn w8_behind_a_router_backends_answer_the_port_that_leads_to_them_whatever_becomes_of_it()
 -> Result<()> {
@@ -58,6 +71,12 @@ fn w8_behind_a_router_backends_answer_the_port_that_leads_to_them_whatever_becom
     topology.appliance.ip("link set wr-back up")?;
     lead(&topology, &router)?;
     become_all(&appliance, &ALL, from, "to=\"healthy\"")?;
+
+    // networkd removes rules and routes that are not its own.
+    for family in ["-4", "-6"] {
+        topology.appliance.ip(&format!("{family} rule del pref 5752"))?;
+        wait_for_rule(&topology, family)?;
+    }
 
     // Another address for the port, by a reload: probes are answered there from then on.
     let moved = checked(&topology);

@@ -25,6 +25,9 @@ use tokio::runtime::Handle;
 use crate::events::Bell;
 use crate::watch::Seen;
 
+/// A probe or two may get lost meanwhile.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
 /// What runs the checks of one appliance.
 pub(crate) struct Checks {
     checker: Arc<Checker>,
@@ -39,6 +42,8 @@ pub(crate) struct Checks {
     links: Vec<LinkUp>,
     /// Of the ports with a host interface, by number; made when the first check of a VIP is wanted.
     ways: Option<Vec<(u8, ProbeWay)>>,
+    /// When it is looked after them next.
+    keep: Duration,
 }
 
 impl Checks {
@@ -68,6 +73,7 @@ impl Checks {
             wiring: Wiring { kernel, ..Wiring::default() },
             links: config.ports.iter().map(|_| LinkUp::default()).collect(),
             ways: None,
+            keep: Duration::ZERO,
         };
         checks.know_ports();
         checks
@@ -105,6 +111,19 @@ impl Checks {
         for (number, way) in self.ways.iter_mut().flatten() {
             if let Some(port) = self.config.ports.get(usize::from(*number)) {
                 renew(way, port);
+            }
+        }
+    }
+
+    /// Puts back, now and then, what of the ways somebody has taken away without a word.
+    pub(crate) fn keep_ways(&mut self, now: Duration) {
+        if now < self.keep {
+            return;
+        }
+        self.keep = now + KEEP_EVERY;
+        for (_, way) in self.ways.iter().flatten() {
+            if let Err(error) = way.keep() {
+                tracing::debug!("the way of probes is not whole: {error}");
             }
         }
     }
@@ -171,6 +190,10 @@ fn way((number, port): (u8, &Port)) -> (u8, ProbeWay) {
 fn renew(way: &mut ProbeWay, port: &Port) {
     let has = |four| port.addresses.iter().map(|a| a.addr()).any(|a: IpAddr| a.is_ipv4() == four);
     if let Err(error) = way.make([has(true), has(false)]) {
+        // Whoever set it down knows; with the interface the way is there again.
+        if error.kind() == std::io::ErrorKind::NetworkDown {
+            return;
+        }
         let reason =
             format!("{error}: the kernel needs policy routing, and this process CAP_NET_ADMIN");
         tracing::error!(port = %port.name, reason, "no way for probes to VIPs");

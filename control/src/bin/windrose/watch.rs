@@ -22,6 +22,7 @@ struct Watched {
     up: Option<bool>,
     /// As it was at the last look.
     bond: Option<BondState>,
+    replaced: bool,
 }
 
 /// What a look has found of one port.
@@ -38,7 +39,8 @@ pub(crate) struct Seen {
 impl Watch {
     /// Watches devices by their ports.
     pub(crate) fn new(devices: impl IntoIterator<Item = (Vec<(usize, Arc<str>)>, Port)>) -> Self {
-        let watched = |(ports, device)| Watched { ports, device, up: None, bond: None };
+        let watched =
+            |(ports, device)| Watched { ports, device, up: None, bond: None, replaced: false };
         Self(devices.into_iter().map(watched).collect())
     }
 
@@ -82,6 +84,7 @@ impl Watched {
     /// Leads a bond's traffic around a dead member, and says how its ports are.
     fn look(&mut self) -> impl Iterator<Item = Seen> {
         self.device.tend();
+        self.look_whether_it_is_replaced();
         let (moved, up) = (self.look_at_members(), self.is_up());
         let again = self.turns(up) || moved;
         self.ports.iter().map(move |(port, _)| Seen { port: *port, up, again })
@@ -95,6 +98,17 @@ impl Watched {
         }
         say(&self.name(), self.device.device(), before, up);
         up
+    }
+
+    /// Nothing but a start opens another interface.
+    fn look_whether_it_is_replaced(&mut self) {
+        let replaced = self.device.is_replaced();
+        if !std::mem::replace(&mut self.replaced, replaced) && replaced {
+            let (port, device) = (self.name(), self.device.device());
+            let reason =
+                "its interface was removed, and another one has the name: restart windrose";
+            tracing::error!(port, device, reason, "nothing arrives");
+        }
     }
 
     /// Whether another member than before is the one that the segment has to send to.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::field::Field;
 use crate::config::report::Report;
-use crate::config::source;
+use crate::config::source::{self, Patience, Sought};
 use crate::model::Authorities;
 
 const ALLOWED: &str = "allowed: the path, from \"/\", of a file with certificates in PEM; without tls_ca no certificate is verified";
@@ -27,5 +27,6 @@ fn file(name: &str) -> Result<Authorities, String> {
     if !path.is_absolute() {
         return Err("not a path from \"/\"".into());
     }
-    Authorities::from_pem(name, &source::read(path, source::Patience::None)?)
+    let text = source::read(path, Patience::None, Sought::Certificates)?;
+    Authorities::from_pem(name, &text)
 }

@@ -30,6 +30,12 @@ pub(super) struct Devices {
     driven: Vec<(String, Identity)>,
 }
 
+/// The kernel's interfaces that a port drives.
+pub(super) fn interfaces(port: &Port) -> impl Iterator<Item = String> {
+    let devices = std::iter::once(&port.device).chain(&port.members.value);
+    devices.filter_map(|device| Identity::of(device).interface)
+}
+
 impl Devices {
     /// For these ports.
     pub(super) fn of(ports: &[Field<Port>]) -> Self {

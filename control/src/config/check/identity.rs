@@ -5,7 +5,7 @@ pub(super) struct Identity {
     /// DPDK's name: a PCI address with its domain, or a driver's name with a number.
     name: String,
     /// The kernel's interface under it.
-    interface: Option<String>,
+    pub(super) interface: Option<String>,
 }
 
 /// A device string without its arguments; a PCI address with its domain.

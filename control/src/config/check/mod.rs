@@ -67,11 +67,17 @@ fn limit<T>(items: &[super::field::Field<T>], what: &str, most: usize, report: &
     }
 }
 
+/// The kernel's limit on a Unix socket's path, without its closing NUL.
+const LONGEST_SOCKET: usize = 107;
+
 fn admin(file: &File, report: &mut Report<'_>) -> Admin {
     let absent = defaults();
     let admin = file.admin.as_ref().map_or(&absent, |given| &given.value);
     if !admin.socket.starts_with('/') {
         report.refuse(&admin.socket, "not an absolute path", "allowed: a path from \"/\"");
+    } else if admin.socket.len() > LONGEST_SOCKET {
+        let allowed = format!("allowed: up to {LONGEST_SOCKET} bytes");
+        report.refuse(&admin.socket, "too long for a socket's path", allowed);
     }
     if !admin.orders.is_empty() && !admin.orders.starts_with('/') {
         let allowed = "allowed: a path from \"/\", or \"\" for none";

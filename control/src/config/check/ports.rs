@@ -43,7 +43,7 @@ fn one(port: &Port, report: &mut Report<'_>) {
     addresses(port, report);
     gateways(port, report);
     neighbours(port, report);
-    host_interface(&port.host_interface, report);
+    host_interface(port, report);
 }
 
 fn addresses(port: &Port, report: &mut Report<'_>) {
@@ -113,7 +113,8 @@ fn on_link(hop: &Field<IpAddr>, port: &Port, report: &mut Report<'_>) {
     }
 }
 
-fn host_interface(name: &Field<String>, report: &mut Report<'_>) {
+fn host_interface(port: &Port, report: &mut Report<'_>) {
+    let name = &port.host_interface;
     let bad = |c: char| c == '/' || c == ':' || c == '%' || c.is_whitespace() || c.is_control();
     if name.len() > LONGEST_INTERFACE
         || name.contains(bad)
@@ -125,6 +126,10 @@ fn host_interface(name: &Field<String>, report: &mut Report<'_>) {
             "not a name of an interface",
             "allowed: up to 15 bytes without \"/\", \":\", \"%\" and spaces; \"\" for none",
         );
+    } else if *name.value == *"lo" || devices::interfaces(port).any(|own| own == *name.value) {
+        let allowed =
+            "allowed: a new name, for example \"wr-uplink\": Windrose makes the interface";
+        report.refuse(name, "an interface that is there already", allowed);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Addresses that this host has and should not.
+//! Addresses that this host has and should not, or should have and has not.
 
 use std::net::IpAddr;
 
 use super::error;
 use crate::doctor::Finding;
-use crate::doctor::facts::Facts;
+use crate::doctor::facts::{Facts, Interface};
 use crate::model::Config;
 
 pub(super) fn taken(config: &Config, facts: &Facts) -> Vec<Finding> {
@@ -14,8 +14,24 @@ pub(super) fn taken(config: &Config, facts: &Facts) -> Vec<Finding> {
             findings.extend(vip(config, &interface.name, *address));
             findings.extend(port(config, &interface.name, *address));
         }
+        if facts.running {
+            findings.extend(missing(config, interface));
+        }
     }
     findings
+}
+
+/// Without its address a host interface has no routes, and probes cannot leave.
+fn missing(config: &Config, interface: &Interface) -> impl Iterator<Item = Finding> {
+    let ports = config.ports.iter().filter(|port| port.host_interface == interface.name);
+    let pairs = ports.flat_map(|port| port.addresses.iter().map(move |a| (port, a.addr())));
+    let gone = pairs.filter(|(_, address)| !interface.addresses.contains(address));
+    gone.map(|(port, address)| {
+        let (port, host) = (&port.name, &interface.name);
+        let what = format!("{address}, of port {port}, is not on {host} any more: somebody took it away");
+        let cure = "windrose reload puts it back; keep networkd, NetworkManager and others off that interface";
+        error("address-here", what, cure.into())
+    })
 }
 
 fn vip(config: &Config, interface: &str, address: IpAddr) -> Option<Finding> {

@@ -99,6 +99,7 @@ impl Appliance {
         let state = self.publication.state();
         self.hosts.announce(state, generation, able);
         self.checks.take_hints(state, now);
+        self.checks.keep_ways(now);
         if self.admin.is_due(now) {
             self.show();
         }

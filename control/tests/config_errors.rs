@@ -50,6 +50,11 @@ const ONE_ERROR: &[(&str, &[&str])] = &[
         &["host_interface = \"eth1\": an interface that is there already", "Windrose makes"],
     ),
     (
+        "[[port]]\nname = \"a\"\ndevice = \"net_af_packet0,iface=eth1\"\n\
+         [[port]]\nname = \"b\"\ndevice = \"net_null0\"\nhost_interface = \"eth1\"",
+        &["port \"b\": host_interface = \"eth1\": an interface that is there already"],
+    ),
+    (
         "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\nhost_interface = \"lo\"",
         &["host_interface = \"lo\": an interface that is there already", "\"wr-uplink\""],
     ),

@@ -1,5 +1,6 @@
 //! `[[port]]`
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
@@ -23,6 +24,7 @@ pub(super) fn check(raw: &[Field<Port>], report: &mut Report<'_>) -> Vec<model::
     let mut devices = Devices::of(raw);
     let mut taken = Unique::new("another port has this address", "allowed: each address once");
     let mut hosts = Unique::new("another port has this interface", "allowed: each interface once");
+    let driven: HashSet<_> = raw.iter().flat_map(|port| devices::interfaces(port)).collect();
     for port in raw {
         report.enter(format!("port {:?}", port.name.0));
         names.check(&port.name, report);
@@ -34,6 +36,7 @@ pub(super) fn check(raw: &[Field<Port>], report: &mut Report<'_>) -> Vec<model::
             taken.check_as(address, address.addr(), report);
         }
         one(port, report);
+        host_interface(&port.host_interface, &driven, report);
         report.leave();
     }
     raw.iter().map(model).collect()
@@ -43,7 +46,6 @@ fn one(port: &Port, report: &mut Report<'_>) {
     addresses(port, report);
     gateways(port, report);
     neighbours(port, report);
-    host_interface(port, report);
 }
 
 fn addresses(port: &Port, report: &mut Report<'_>) {
@@ -113,8 +115,8 @@ fn on_link(hop: &Field<IpAddr>, port: &Port, report: &mut Report<'_>) {
     }
 }
 
-fn host_interface(port: &Port, report: &mut Report<'_>) {
-    let name = &port.host_interface;
+/// A new name: not that of what ports drive, either.
+fn host_interface(name: &Field<String>, driven: &HashSet<String>, report: &mut Report<'_>) {
     let bad = |c: char| c == '/' || c == ':' || c == '%' || c.is_whitespace() || c.is_control();
     if name.len() > LONGEST_INTERFACE
         || name.contains(bad)
@@ -126,7 +128,7 @@ fn host_interface(port: &Port, report: &mut Report<'_>) {
             "not a name of an interface",
             "allowed: up to 15 bytes without \"/\", \":\", \"%\" and spaces; \"\" for none",
         );
-    } else if *name.value == *"lo" || devices::interfaces(port).any(|own| own == *name.value) {
+    } else if *name.value == *"lo" || driven.contains(&name.value) {
         let allowed =
             "allowed: a new name, for example \"wr-uplink\": Windrose makes the interface";
         report.refuse(name, "an interface that is there already", allowed);

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use testbed::address::{Family, vip};
+use testbed::cleanup::Directory;
 use testbed::client::{Connection, ask, taken};
 use testbed::clock;
 use testbed::command::output;
@@ -121,6 +122,39 @@ fn every_line_of_the_units_hardening_says_why_it_is_there() {
             !pair[1].is_empty() && !pair[1].starts_with('#') && !pair[0].starts_with('#');
         assert!(!unexplained, "{}", pair[1]);
     }
+}
+
+#[test]
+fn make_install_puts_all_below_its_prefix_and_spares_what_an_operator_has_written() -> Result<()> {
+    let root = Directory::new()?;
+    let install = || {
+        let (binary, stage) = (binary("windrose")?, root.path().display().to_string());
+        let words = [format!("BINARY={}", binary.display()), format!("DESTDIR={stage}")];
+        let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let make = ["--no-print-directory", "-C", repository, "install", "PREFIX=/opt/windrose"];
+        output(Command::new("make").args(make).args(words)).map(drop)
+    };
+    let read = |file: &str| std::fs::read_to_string(root.path().join(file)).unwrap_or_default();
+    install()?;
+    let unit = read("opt/windrose/lib/systemd/system/windrose.service");
+    assert!(unit.contains("ExecStart=/opt/windrose/bin/windrose run"), "{unit}");
+    for file in [
+        "bin/windrose",
+        "lib/tmpfiles.d/windrose.conf",
+        "lib/sysusers.d/windrose.conf",
+        "share/man/man1/windrose-status.1.gz",
+        "share/bash-completion/completions/windrose",
+        "share/doc/windrose/README.md",
+    ] {
+        assert!(root.path().join("opt/windrose").join(file).exists(), "{file}");
+    }
+    let own = root.path().join("etc/windrose/windrose.toml");
+    assert!(own.exists(), "the example");
+    std::fs::write(&own, "# mine")
+        .map_err(|source| Error::Io { what: "writing the configuration".into(), source })?;
+    install()?;
+    assert_eq!(read("etc/windrose/windrose.toml"), "# mine");
+    Ok(())
 }
 
 fn serves_and_reloads(machine: &Machine, topology: &Topology) -> Result<()> {

@@ -114,8 +114,9 @@ fn each_fault_of_a_member_is_found_once_with_the_bonds_ports() {
             |f| {
                 f.running = true;
                 f.interfaces[1].addresses.push(IpAddr::from([192, 0, 2, 7]));
-                for name in ["wr-front", "wr-back"] {
-                    f.interfaces.push(Interface { rp_filter: 0, ..member(name) });
+                for (name, net) in [("wr-front", 1), ("wr-back", 2)] {
+                    let addresses = vec![IpAddr::from([10, 0, net, 1])];
+                    f.interfaces.push(Interface { rp_filter: 0, addresses, ..member(name) });
                 }
             },
             (Warning, "bond", "member eth2 has 192.0.2.7", "ip address flush dev eth2"),

@@ -132,13 +132,14 @@ fn an_interface_with_an_address_of_its_own_is_left_alone_and_warned_about() -> R
 #[test]
 fn a_start_that_fails_leaves_no_host_interface_and_the_kernel_as_it_was() -> Result<()> {
     let topology = Topology::new(Arms::Two)?;
+    topology.appliance.ip("link add taken type veth peer name other")?;
     let before = settings(&topology)?;
     let config = Config::new(&topology).to_string();
-    // The second one's name is taken, after the first has been made.
-    let config = config.replace("host_interface = \"wr-back\"", "host_interface = \"lb0\"");
+    // The second one's name is taken, which shows after the first has been made.
+    let config = config.replace("host_interface = \"wr-back\"", "host_interface = \"taken\"");
     let (status, said) = Appliance::refuse(&topology, &config)?;
     assert_eq!(status.code(), Some(71), "{said}");
-    assert!(said.contains("host interface lb0: create it"), "{said}");
+    assert!(said.contains("host interface taken: create it"), "{said}");
     assert!(topology.appliance.ip("link show wr-front").is_err(), "the first one is left");
     assert_eq!(settings(&topology)?, before);
     Ok(())

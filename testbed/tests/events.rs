@@ -41,7 +41,7 @@ fn health_weights_pools_orders_and_links_are_events_with_names_to_search_for() -
     appliance.tell(&["backend", "drain", "web-v4", "rack/b3"])?;
     appliance.tell(&["service", "drain", "web-v6"])?;
     topology.appliance.ip("link set lb1 down")?;
-    appliance.wait_for_log("link is down")?;
+    appliance.wait_for_line(0, &["link is down", "\"from\":\"up\""])?;
     let log = appliance.log();
     appliance.stop(Signal::TERM)?;
 

@@ -1,10 +1,15 @@
 //! Changes, and what is said of each.
 
+// The program's tests have it too, which is another crate.
+#[path = "../bin/windrose/logging/golden.rs"]
+mod golden;
+
 use std::time::Duration;
 
 use super::*;
 use crate::config::{self, Environment};
 use crate::state::{Change, Clock, Verb};
+use golden::lines;
 
 const FILE: &str = r#"
 [encapsulation]
@@ -139,27 +144,6 @@ fn a_weight_is_said_with_what_it_was_and_who_says_so_and_only_where_weights_coun
     let unweighted = state();
     let after = unweighted.after(&[header], at).expect("known");
     assert_eq!(words(&between(&unweighted, &after)), [""; 0]);
-}
-
-/// What the log says, a line each, without the time.
-fn lines(say: impl FnOnce()) -> String {
-    #[derive(Clone, Default)]
-    struct Buffer(Arc<std::sync::Mutex<Vec<u8>>>);
-    impl std::io::Write for Buffer {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().expect("nobody panics").write(bytes)
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let buffer = Buffer::default();
-    let writer = buffer.clone();
-    let format = tracing_subscriber::fmt().with_writer(move || writer.clone());
-    let format = format.without_time().with_target(false).with_ansi(false);
-    tracing::subscriber::with_default(format.finish(), say);
-    let text = buffer.0.lock().expect("nobody panics").clone();
-    String::from_utf8(text).expect("UTF-8")
 }
 
 #[test]
